@@ -27,6 +27,7 @@ from linkwork.derivatives.runs import RunGradients
 from linkwork.derivatives.stepping.accelerations import Total
 from linkwork.derivatives.stepping.step_gradients import StepGradients, StepMap
 from linkwork.derivatives.stepping.steps import STEPS
+from linkwork.dynamics.inputs import NO_WRENCHES
 from linkwork.model import layout
 from linkwork.model.compile.floating_trees import floating_trees
 from linkwork.model.model import Model
@@ -35,6 +36,7 @@ from linkwork.model.state import State
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 LOCKED = 1e30  # [kg·m² or kg]: beside it every inertia is lost to rounding
+NO_ROWS = np.zeros((0, 10))
 
 Weights = Callable[[int], FloatArray]
 
@@ -64,6 +66,7 @@ class Locked:
     def __init__(self, sim: Any, h: float, united: United, segments: list[Any]):
         self.united, self.model = united, united.model
         self.h, self.integrator, self.sim = h, sim.integrator, sim
+        self.floats = bool(sim.keep_momentum and floating_trees(self.model)[0].size)
         q = united.start.copy()
         self.parts = []
         for segment in segments:
@@ -81,6 +84,8 @@ class Locked:
         steps = sum(part.count for part in self.parts)
         efforts = np.zeros((steps, nv) if by_step else nv)
         now_q, now_v = by_q(steps)[rows], by_v(steps)[rows]
+        if len(self.parts) > 1:
+            stopping = _Stopping(self.model)
         for number in range(len(self.parts) - 1, -1, -1):
             part = self.parts[number]
             lumps = self._lumps(part)
@@ -103,7 +108,9 @@ class Locked:
                 now_q = now_q + more
             total.add(own.gradients())
             if number:
-                stopped = self._stopped_back(self.parts[number - 1], part, now_v)
+                earlier = self.parts[number - 1]
+                end, stay = earlier.state(earlier.count), earlier.active & part.active
+                stopped = stopping.back(end, earlier.active, stay, now_v)
                 total.add(stopped)
                 now_q, now_v = now_q + stopped.q, stopped.v
         _, *model = total.parts
@@ -118,8 +125,7 @@ class Locked:
     def _step(self, part: _Part, lumps: Lumps | None) -> StepMap:
         """The map of a step with one region."""
         model = self._locked(self.model if lumps is None else lumps.model, part.active)
-        keeps = self.sim.keep_momentum and floating_trees(model)[0].size
-        saved = {**self.united.saved, "kept_momentum": np.zeros(1 if keeps else 0)}
+        saved = {**self.united.saved, "kept_momentum": np.zeros(1 if self.floats else 0)}
         like = SimpleNamespace(
             model=model, loads=self.united.loads, implicit_joints=self.sim.implicit_joints, contact=None, limits=False,
             rtol=self.sim.rtol, atol=self.sim.atol, checkpoint=lambda: saved, held=~part.active,
@@ -138,28 +144,37 @@ class Locked:
         dof[~active, layout.DAMPING] = 0.0
         return replace(model, arrays=model.arrays._replace(dof=dof))
 
-    def _stopped_back(self, earlier: _Part, later: _Part, by_v: FloatArray) -> StepGradients:
-        """From weights on velocities after joints left the region to those before."""
-        none, model = np.zeros(self.model.nv), self.model
-        end, moved, stay = earlier.state(earlier.count), earlier.active, earlier.active & later.active
-        inertias = np.zeros((model.n_bodies, 10))
-        if not end.v[moved & ~stay].any():  # nothing was stopped
-            by_v = np.where(stay, by_v, 0.0)
-            return StepGradients(none, by_v, none, inertias, np.zeros(3), none, none, none)
+
+class _Stopping:
+    """Impulses that stop joints of a linkage, backwards; its memory serves all updates of a run."""
+
+    def __init__(self, model: Model):
         dof = model.arrays.dof.copy()
         dof[:, [layout.STIFFNESS, layout.DAMPING]] = 0.0
+        self.model, self.armature, self.none = model, dof[:, layout.ARMATURE].copy(), np.zeros(model.nv)
         free = replace(model, arrays=model.arrays._replace(dof=dof, gravity=np.zeros(3)))
-        locked = dof.copy()
-        locked[~stay, layout.ARMATURE] = LOCKED
-        held = replace(free, arrays=free.arrays._replace(dof=locked))
-        rest = State(end.q, none)
-        momenta, pull_momenta = inverse.vjp(free, rest, end.v)
-        _, pull = forward.vjp(held, rest, np.where(stay, momenta, 0.0))
-        found: Any = pull(np.where(stay, by_v, 0.0))
-        more: Any = pull_momenta(np.where(stay, found.effort, 0.0))
+        self.dof = dof.copy()
+        self.held = replace(free, arrays=free.arrays._replace(dof=self.dof))
+        self.free = free
+        self.momenta = inverse.InversePull(free, frozenset({"q", "acceleration", "inertias", "armature"}))
+        self.solve = forward.ForwardPull(self.held, frozenset({"q", "effort", "inertias", "armature"}))
+
+    def back(self, end: State, moved: BoolArray, stay: BoolArray, by_v: FloatArray) -> StepGradients:
+        """From weights on velocities after joints left the region to those before: end.
+
+        moved, stay: freedoms active before, and still.
+        """
+        none, by_v = self.none, np.where(stay, by_v, 0.0)
+        if not end.v[moved & ~stay].any():  # nothing was stopped
+            return StepGradients(none, by_v, none, NO_ROWS, np.zeros(3), none, none, none)
+        self.dof[:, layout.ARMATURE] = np.where(stay, self.armature, LOCKED)
+        momenta = inverse.solve_in(self.free, end.q, none, end.v, NO_WRENCHES, self.momenta.work)
+        drive = np.where(stay, momenta, 0.0)
+        forward.solve_in(self.held, end.q, none, drive, NO_WRENCHES, self.solve.work)
+        found: Any = self.solve.of(by_v)
+        more: Any = self.momenta.of(np.where(stay, found.effort, 0.0))
         armature = np.where(stay, found.armature, 0.0) + more.armature
         by_v = np.where(moved, more.acceleration, 0.0)
         return StepGradients(
             found.q + more.q, by_v, none, found.inertias + more.inertias, np.zeros(3), none, none, armature
         )
-
