@@ -51,13 +51,20 @@ class _Part:
         self.joints = np.searchsorted(united.joints, segment.joints)
         self.active = np.zeros(self.nv, dtype=bool)
         self.active[self.freedoms] = True
+        self.is_all = bool(self.active.all())
         self.count = len(segment.q) - 1
 
     def state(self, k: int) -> State:
         """The k-th of its states."""
+        if self.is_all:
+            return State(self.segment.q[k], self.segment.v[k])
         q, v = self.start.copy(), np.zeros(self.nv)
         q[self.coordinates], v[self.freedoms] = self.segment.q[k], self.segment.v[k]
         return State(q, v)
+
+    def of_active(self, x: FloatArray) -> FloatArray:
+        """Numbers of the active freedoms (nv,), zero for all others."""
+        return x if self.is_all else np.where(self.active, x, 0.0)
 
 
 class Locked:
@@ -72,6 +79,7 @@ class Locked:
         for segment in segments:
             self.parts.append(_Part(united, segment, q.copy()))
             q[self.parts[-1].coordinates] = segment.q[-1]
+        self._only = self._step(self.parts[0], self._lumps(self.parts[0])) if len(segments) == 1 else None
 
     def backward(
         self, effort: Weights, by_step: bool, by_q: Weights, by_v: Weights, move: Callable[..., None]
@@ -89,14 +97,14 @@ class Locked:
         for number in range(len(self.parts) - 1, -1, -1):
             part = self.parts[number]
             lumps = self._lumps(part)
-            step, own = self._step(part, lumps), Total(self.model)
+            step, own = self._only or self._step(part, lumps), Total(self.model)
             after = part.state(part.count)
             for i in range(part.count - 1, -1, -1):
                 k = part.segment.first + i
                 before = part.state(i)
-                found = step.back(before, after, effort(k)[rows], now_q, np.where(part.active, now_v, 0.0))
+                found = step.back(before, after, effort(k)[rows], now_q, part.of_active(now_v))
                 own.add(found)
-                now_q, now_v = found.q + by_q(k)[rows], np.where(part.active, found.v, 0.0) + by_v(k)[rows]
+                now_q, now_v = found.q + by_q(k)[rows], part.of_active(found.v) + by_v(k)[rows]
                 if by_step:
                     efforts[k] = found.effort
                 else:
@@ -118,7 +126,7 @@ class Locked:
 
     def _lumps(self, part: _Part) -> Lumps | None:
         """The rigid pieces of a region, where steps ask for their inertia."""
-        if self.integrator != "variational" or part.active.all():
+        if self.integrator != "variational" or part.is_all:
             return None
         return Lumps(self.model, part.joints, part.start)
 
