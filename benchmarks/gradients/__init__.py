@@ -20,7 +20,7 @@ from ..harness import Report, Requirement, progress, take_turns
 from ..harness.peers import pinocchio_peer
 from .device import CHAIN, QUICK_CHAIN, on_device
 from .ratios import times
-from .runs import ADAPTIVE, QUICK_ADAPTIVE, QUICK_RUN, RUN, RUN_INTEGRATORS, adaptive, long_run, runs
+from .runs import ADAPTIVE, QUICK_ADAPTIVE, QUICK_RUN, RUN, RUN_INTEGRATORS, adaptive, changing, long_run, runs
 
 CASES = ("products", "runs", "matrices", "device", "long")
 SIZES, QUICK_SIZES = (10, 100, 1000, 10_000, 100_000, 1_000_000), (10, 100)
@@ -69,6 +69,7 @@ def run(options: argparse.Namespace) -> Report:
         for integrator in RUN_INTEGRATORS:
             for every in (10, None):
                 adaptive(report, *(QUICK_ADAPTIVE if options.quick else ADAPTIVE), rounds, integrator, every)
+            changing(report, *(QUICK_ADAPTIVE if options.quick else ADAPTIVE), rounds, integrator)
     if "matrices" in asked:
         for joints in QUICK_MATRIX_SIZES if options.quick else MATRIX_SIZES:
             matrices(report, joints, rounds)

@@ -9,6 +9,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.model import layout
+from tests.helpers.rounding import rounding
 
 H, STEPS = 2e-3, 12
 CLOSE = 1e-7  # as in `test_run_gradients`
@@ -95,7 +96,7 @@ def test_a_region_that_changes(base, integrator, rng, derivative):
         return lw.run_with_gradients(sim, H, steps, tau)
 
     def regions(run):
-        return [tuple(segment.region.freedoms.tolist()) for segment in run.segments]
+        return [tuple(segment.freedoms.tolist()) for segment in run.segments]
 
     run = made()
     assert len(run.segments) > 1
@@ -103,8 +104,9 @@ def test_a_region_that_changes(base, integrator, rng, derivative):
     kicks, pull = rng.normal(size=efforts.shape), rng.normal(size=3)
     ten = model.arrays.body[:, layout.INERTIA : layout.INERTIA + 10]
     heavy = 0.02 * np.abs(ten).max(axis=1)[:, None] * rng.normal(size=ten.shape)  # all ten numbers
-    found = run.backward(q=by_q, v=by_v)
+    found = run.backward(q=by_q, v=by_v, whole=True)
     assert isinstance(found, lw.RunGradients)
+    compare_with_whole(run.backward(q=by_q, v=by_v), found, model.nv)
 
     def loss(**options):
         other = made(**options)
@@ -139,7 +141,18 @@ def test_a_region_that_changes(base, integrator, rng, derivative):
         assert ours == pytest.approx(derivative(lambda d, f=function: f(small * d)) / small, rel=1e-5, abs=1e-5)
     run._sim.clear_loads()  # what the simulation is given later is not part of the run
     run._sim.apply_wrench(0, force=(9.0, 0.0, 0.0))
-    assert np.array_equal(run.backward(q=by_q, v=by_v).q, found.q)
+    assert np.array_equal(run.backward(q=by_q, v=by_v, whole=True).q, found.q)
+
+
+def compare_with_whole(few, whole, nv):
+    """Gradients of what a run moved, on rigid pieces, against those of the whole linkage with locked joints."""
+    assert isinstance(few, lw.RegionGradients)
+    assert 0 < few.freedoms.size < nv
+    for name in few._fields[1:]:
+        ours, theirs = getattr(few, name), getattr(whole, name)
+        theirs = theirs if name == "gravity" else theirs[..., few.freedoms]
+        near = rounding(condition=1e3, scale=1.0 + float(np.abs(theirs).max()), steps=24)  # locks of 1e30 cost digits
+        np.testing.assert_allclose(ours, theirs, rtol=0.0, atol=near, err_msg=name)
 
 
 def test_what_adaptive_runs_refuse():

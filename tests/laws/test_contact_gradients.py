@@ -93,6 +93,11 @@ CASES = {
     "a ball on a rod": ("ball on rod", [0.2, 0.1, 0.3, 0.1, 0.2, 0.0, 0.3, 0.2, -0.3]),
     "a rod on a ball": ("rod on ball", [0.2, 0.1, 0.3, 0.1, 0.2, 0.0, 0.3, 0.2, -0.3]),
     "a rod across a bar": ("rod on bar", [0.2, 0.1, 0.3, 0.1, 0.2, 0.0, 0.3, 0.2, -0.3]),
+    # more than 0.03 rad in a step: forces of inertia are those half way
+    "a capsule that spins": ("capsule", [50.0, 10.0, 0.0, 0.3, 0.2, 0.0]),
+    "a sphere that spins": ("sphere", [40.0, 60.0, 20.0, 0.3, 0.1, 0.0]),
+    "a ball that spins on a ball": ("ball on ball", [2.0, 1.0, 3.0, 40.0, 30.0, 50.0, 0.3, 0.2, -0.3]),
+    "an arm that strikes": ("pressing arm", [40.0, -60.0]),
     "a ball that lands": ("above", [0.1, 0.2, 0.0, 0.1, 0.0, -0.8]),
 }
 

@@ -1,39 +1,39 @@
-"""Gradients through adaptive runs: those of the linkage that moves, in O(active joints) per step while the region stays.
+"""Gradients through adaptive runs, in O(joints that moved) per step.
 
-Between two updates of the region the joints that are active and the rigid pieces between them are a linkage like any other
-(`reduced`), stepped by the same kernels. So its steps go back as those of `FullDynamics` do. Which joints are active, and
-where all others stand, is held. Where the region changed, the way back is that of the whole linkage (`locked`).
+Between two updates of the region the joints that are active and the rigid pieces between them are a linkage like any other,
+stepped by the same kernels, so that its steps go back as those of `FullDynamics` do. Joints that move at some time of the
+run, and the pieces between them, are a linkage as well (`united`): in each step those that were not active are locked
+(`locked`). Which joints are active when, and where all others stand, is held.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.adaptive.dynamics.locked import Locked
-from linkwork.adaptive.dynamics.reduced.reduced import COORDINATES, HAS_WRENCHES, PIECES, VELOCITIES
+from linkwork.adaptive.dynamics.reduced.reduced import PIECES
+from linkwork.adaptive.dynamics.united import Acting, United, places
+from linkwork.core.checks import flag
 from linkwork.core.messages.describe import table_of_attributes
 from linkwork.core.messages.progress import progress_bar
 from linkwork.derivatives.rules import load_rules
 from linkwork.derivatives.runs import RUNS, GradientRun, RunGradients
-from linkwork.derivatives.stepping.step_gradients import StepMap
-from linkwork.derivatives.stepping.steps import STEPS, refuse_acting
+from linkwork.derivatives.stepping.steps import refuse_acting
+from linkwork.dynamics.inputs import refuse_couplings
 from linkwork.errors import StateError
-from linkwork.model.layout import DOF, Q, V
-from linkwork.model.model import Model
+from linkwork.model.layout import Q, V
 from linkwork.model.state import State
-from linkwork.simulation.moving import LINKAGE, LOADS
+from linkwork.simulation.moving import LINKAGE
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 
 class RegionGradients(NamedTuple):
-    """Gradients of a number with respect to what an adaptive run began with and was given, of m active freedoms.
+    """Gradients of a number with respect to what an adaptive run began with and was given, of the m freedoms that it moved.
 
     freedoms: their places among the nv of the model, shape (m,). q, v: of the first state, shape (m,). effort: of every
     step, shape (steps, m), where the run was given efforts; of the simulation's constant ones otherwise, shape (m,).
@@ -53,74 +53,28 @@ class RegionGradients(NamedTuple):
     armature: FloatArray
 
 
-class _Region:
-    """The linkage that moves, as a model and as what gradients of steps ask of a simulation."""
+class Segment:
+    """Steps that were made with one region: its states, from the first to the last. first: number of the first step.
 
-    def __init__(self, sim: Any):
-        view = sim.view
-        moving, reduced = view.moving, view.region.reduced
-        n, nq, nv = (int(reduced.counts[k]) for k in (PIECES, COORDINATES, VELOCITIES))
-        whole: Model = sim.model
-        self.whole_nv = whole.nv
-        tree = moving.tree[:n].copy()
-        self.bodies = reduced.joint[:n].copy()  # the first ones of the pieces
-        of = whole.arrays.tree[self.bodies]
-        self.freedoms = _places(of[:, V], tree[:, V], tree[:, DOF], nv)
-        widths = np.diff(np.append(tree[:, Q], nq))
-        self.coordinates = _places(of[:, Q], tree[:, Q], widths, nq)
-        tables = (tree, moving.body[:n], moving.screws, moving.dof[:nv], moving.rest[:nq], moving.gravity)
-        self.model = replace(
-            whole,
-            arrays=type(whole.arrays)(*(table.copy() for table in tables)),
-            loops=(),
-            lower=whole.lower[self.freedoms],
-            upper=whole.upper[self.freedoms],
-            effort_limit=moving.strength[:nv].copy(),
-            velocity_limit=moving.top_speed[:nv].copy(),
-        )
-        self.implicit_joints, self.has_inertias = sim.implicit_joints, False
-        held = int(moving.counts[LOADS])
-        self.loads = [SimpleNamespace(is_fixed=False, bodies=moving.load_body[:held].copy(), rows=np.arange(held))]
-        if reduced.counts[HAS_WRENCHES]:
-            self.loads.append(SimpleNamespace(is_fixed=True, bodies=np.arange(n), wrenches=moving.wrench[:n].copy()))
-        self._saved = {
-            "motor": moving.motor[:nv].copy(),
-            "load_table": moving.load[:held].copy(),
-            "kept_momentum": moving.kept.copy() if sim.keep_momentum else np.zeros(0),
-        }
-        self.contact, self.limits, self.rtol, self.atol = None, False, sim.rtol, sim.atol
-
-    def checkpoint(self) -> dict[str, Any]:
-        return self._saved
-
-
-def _places(of: IntArray, first: IntArray, widths: IntArray, count: int) -> IntArray:
-    """Where entries of the moving linkage stand in the whole one."""
-    return np.repeat(of - first, widths) + np.arange(count)
-
-
-class _Segment:
-    """Steps that were made with one region: its states, from the first to the last. first: number of the first step."""
+    joints: the active ones, by the bodies they carry, ascending. freedoms, coordinates: theirs in the whole model.
+    """
 
     def __init__(self, sim: Any, first: int):
-        self.region, self.first = _Region(sim), first
-        self.start = np.array(sim.state.q)  # of the whole linkage
+        reduced, model = sim.view.region.reduced, sim.model
+        self.first = first
+        self.joints = reduced.joint[: reduced.counts[PIECES]].copy()
+        self.freedoms = places(model.arrays.tree, self.joints, V, model.nv)
+        self.coordinates = places(model.arrays.tree, self.joints, Q, model.nq)
         self.q: list[FloatArray] = []
         self.v: list[FloatArray] = []
-        self.size = 8 * self.start.size + self.look(sim)
+        self.size = self.look(sim)
 
     def look(self, sim: Any) -> int:
         """Keeps the present state of the region; returns how many bytes that takes."""
-        moving, model = sim.view.moving, self.region.model
-        self.q.append(moving.q[: model.nq].copy())
-        self.v.append(moving.v[: model.nv].copy())
-        return 8 * (model.nq + model.nv)
-
-    def whole(self, k: int) -> State:
-        """State k of the segment, of the whole linkage: what is not active stands still."""
-        q, v = self.start.copy(), np.zeros(self.region.whole_nv)
-        q[self.region.coordinates], v[self.region.freedoms] = self.q[k], self.v[k]
-        return State(q, v)
+        moving = sim.view.moving
+        self.q.append(moving.q[: self.coordinates.size].copy())
+        self.v.append(moving.v[: self.freedoms.size].copy())
+        return 8 * (self.coordinates.size + self.freedoms.size)
 
 
 class RegionRun(GradientRun):
@@ -139,12 +93,14 @@ class RegionRun(GradientRun):
                 "gradients of adaptive runs go through steps without contact and limits of joints, by an integrator of "
                 "one length; leave contact= out, give limits=False and another integrator."
             )
+        refuse_couplings(sim.model, "the gradient of a step")
         self.h, self.steps, self._sim, self._efforts = h, steps, sim, efforts
         self._given = np.array(sim.view.joints.effort, dtype=float)
         self._since = sim.update_every
         self._make_current(h)
         self.model = sim.model
-        self.segments = [_Segment(sim, 0)]
+        self._start = np.array(sim.state.q)
+        self.segments = [Segment(sim, 0)]
         version, taken = self._version(), 0
         with progress_bar(steps, self.model.name, progress) as move:
             for k in range(steps):
@@ -158,7 +114,7 @@ class RegionRun(GradientRun):
                     self._make_current(h)
                 if self._version() != version:
                     version = self._version()
-                    self.segments.append(_Segment(sim, k + 1))
+                    self.segments.append(Segment(sim, k + 1))
                     taken += self.segments[-1].size
                 if taken > memory:
                     raise StateError(
@@ -168,11 +124,12 @@ class RegionRun(GradientRun):
         if efforts is not None:
             sim.set_efforts(self._given)
         load_rules()
-        self.region = self.segments[0].region
-        if len(self.segments) == 1:
-            self._step: StepMap = STEPS[sim.integrator](self.region, h)
-        else:
-            self._locked = Locked(sim, h)
+        moved = np.unique(np.concatenate([segment.joints for segment in self.segments]))
+        self._acting = Acting(sim)
+        self._locked = self._of(moved)
+
+    def _of(self, joints: IntArray) -> Locked:
+        return Locked(self._sim, self.h, United(self.model, self._acting, joints, self._start), self.segments)
 
     def _make_current(self, h: float) -> None:
         """An update of the region that the next step would begin with is made now; one comes before the first."""
@@ -187,12 +144,26 @@ class RegionRun(GradientRun):
     @property
     def state(self) -> State:
         """The last state; a copy."""
-        return self._whole(self.steps)
+        q, v = np.split(self._rows(self.segments[-1:], self._q_of(len(self.segments) - 1))[-1], [self.model.nq])
+        return State(q, v)
 
-    def _whole(self, k: int) -> State:
-        """State k: before step k, as the region was chosen for it."""
-        segment = next(x for x in reversed(self.segments) if x.first <= k)
-        return segment.whole(k - segment.first)
+    def _q_of(self, number: int) -> FloatArray:
+        """Coordinates of the whole linkage where a segment begins."""
+        q = self._start.copy()
+        for segment in self.segments[:number]:
+            q[segment.coordinates] = segment.q[-1]
+        return q
+
+    def _rows(self, segments: list[Segment], q: FloatArray) -> list[FloatArray]:
+        """States of some segments as rows (q, v), the last of a segment as it is after the update that follows."""
+        rows: list[FloatArray] = []
+        for segment in segments:
+            del rows[segment.first :]
+            for one, speed in zip(segment.q, segment.v, strict=True):
+                v = np.zeros(self.model.nv)
+                q[segment.coordinates], v[segment.freedoms] = one, speed
+                rows.append(np.concatenate([q, v]))
+        return rows
 
     @property
     def kept_states(self) -> tuple[dict[str, Any], ...]:
@@ -201,38 +172,30 @@ class RegionRun(GradientRun):
 
     def states(self) -> FloatArray:
         """All states as rows (q, v), from the first to the last, shape (steps + 1, nq + nv)."""
-        return np.array([np.concatenate(self._whole(k)) for k in range(self.steps + 1)])
+        return np.array(self._rows(self.segments, self._start.copy()))
 
     def backward(  # type: ignore[override]
-        self, q: ArrayLike | None = None, v: ArrayLike | None = None, progress: bool | None = None
+        self,
+        q: ArrayLike | None = None,
+        v: ArrayLike | None = None,
+        progress: bool | None = None,
+        *,
+        whole: bool = False,
     ) -> RegionGradients | RunGradients:
-        """As that of `lw.GradientRun`, for the active freedoms: where all others stand is held.
+        """As that of `lw.GradientRun`, for the freedoms that were active at some time of the run.
 
-        Where the region changed within the run: `lw.RunGradients` of all freedoms, which joints were active when held. Each
+        Which joints are active when, and where all others stand, is held. Each step costs what the run moved.
+        whole: gradients of all freedoms and of inertias, as `lw.RunGradients`, where inactive joints stand included. Each
         step costs O(n) then.
         """
         by_q, by_v = self._weights(q, "q"), self._weights(v, "v")
-        if len(self.segments) > 1:
-            with progress_bar(self.steps, "backward", progress) as move:
-                return self._locked.backward(self.segments, self._effort, self._efforts is not None, by_q, by_v, move)
-        only = self.segments[0]
-        rows, m = self.region.freedoms, self.region.freedoms.size
-        now_q, now_v = by_q(self.steps)[rows], by_v(self.steps)[rows]
-        efforts = np.zeros(m if self._efforts is None else (self.steps, m))
-        sums = [np.zeros(3), np.zeros(m), np.zeros(m), np.zeros(m)]
+        locked = self._of(np.arange(self.model.n_bodies)) if flag(whole, "whole") else self._locked
+        by_step = self._efforts is not None
         with progress_bar(self.steps, "backward", progress) as move:
-            for k in range(self.steps - 1, -1, -1):
-                before, after = State(only.q[k], only.v[k]), State(only.q[k + 1], only.v[k + 1])
-                found = self._step.back(before, after, self._effort(k)[rows], now_q, now_v)
-                now_q, now_v = found.q + by_q(k)[rows], found.v + by_v(k)[rows]
-                if self._efforts is None:
-                    efforts += found.effort
-                else:
-                    efforts[k] = found.effort
-                for total, part in zip(sums, found[4:], strict=True):
-                    total += part
-                move(self.steps - k, "")
-        return RegionGradients(rows, now_q, now_v, efforts, *sums)
+            found = locked.backward(self._effort, by_step, by_q, by_v, move)
+        if whole:
+            return found
+        return RegionGradients(locked.united.freedoms, found.q, found.v, found.effort, *found[4:])
 
 
 RUNS["AdaptiveDynamics"] = RegionRun

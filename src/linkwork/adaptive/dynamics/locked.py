@@ -1,8 +1,8 @@
-"""Adaptive runs whose region changes, backwards: steps of the whole linkage, in which inactive joints are locked.
+"""Adaptive runs backwards: steps of one linkage in which the joints that are not active are locked.
 
-An inactive joint neither moves nor answers: it has the armature LOCKED here, no spring and no damper. A step of the region
-is then one of the whole linkage, and goes back as that does, in O(n); where inactive joints stand matters, and has a
-gradient. Joints that leave the region are stopped by impulses (`simulation.stopping`); velocities of those that stay become
+A locked joint neither moves nor answers: it has the armature LOCKED here, no spring and no damper. Where it stands matters,
+and has a gradient. Joints that leave the region are stopped by impulses (`simulation.stopping`); velocities of those that
+stay become
 
     v⁺ = M_ss⁻¹ (M v)_s
 
@@ -21,11 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.adaptive.dynamics.lumped import Lumps
+from linkwork.adaptive.dynamics.united import United
 from linkwork.derivatives import forward, inverse
 from linkwork.derivatives.runs import RunGradients
 from linkwork.derivatives.stepping.accelerations import Total
 from linkwork.derivatives.stepping.step_gradients import StepGradients, StepMap
 from linkwork.derivatives.stepping.steps import STEPS
+from linkwork.dynamics.inputs import NO_WRENCHES
 from linkwork.model import layout
 from linkwork.model.compile.floating_trees import floating_trees
 from linkwork.model.model import Model
@@ -34,119 +36,153 @@ from linkwork.model.state import State
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 LOCKED = 1e30  # [kg·m² or kg]: beside it every inertia is lost to rounding
+NO_ROWS = np.zeros((0, 10))
 
 Weights = Callable[[int], FloatArray]
 
 
-class Locked:
-    """The linkage of an adaptive simulation under its present motors and loads."""
+class _Part:
+    """Steps with one region, as those of the united linkage. start: its coordinates where they begin."""
 
-    def __init__(self, sim: Any, h: float):
-        self.model: Model = sim.model
+    def __init__(self, united: United, segment: Any, start: FloatArray):
+        self.segment, self.start, self.nv = segment, start, united.model.nv
+        self.freedoms = np.searchsorted(united.freedoms, segment.freedoms)
+        self.coordinates = np.searchsorted(united.coordinates, segment.coordinates)
+        self.joints = np.searchsorted(united.joints, segment.joints)
+        self.active = np.zeros(self.nv, dtype=bool)
+        self.active[self.freedoms] = True
+        self.is_all = bool(self.active.all())
+        self.count = len(segment.q) - 1
+
+    def state(self, k: int) -> State:
+        """The k-th of its states."""
+        if self.is_all:
+            return State(self.segment.q[k], self.segment.v[k])
+        q, v = self.start.copy(), np.zeros(self.nv)
+        q[self.coordinates], v[self.freedoms] = self.segment.q[k], self.segment.v[k]
+        return State(q, v)
+
+    def of_active(self, x: FloatArray) -> FloatArray:
+        """Numbers of the active freedoms (nv,), zero for all others."""
+        return x if self.is_all else np.where(self.active, x, 0.0)
+
+
+class Locked:
+    """The run of an adaptive simulation, in segments of one region each, on a linkage of all joints that it moved."""
+
+    def __init__(self, sim: Any, h: float, united: United, segments: list[Any]):
+        self.united, self.model = united, united.model
         self.h, self.integrator, self.sim = h, sim.integrator, sim
-        self.saved = sim.checkpoint()
-        self.loads = [_copied(load) for load in sim.loads]  # those of the run, whatever the simulation is given since
+        self.floats = bool(sim.keep_momentum and floating_trees(self.model)[0].size)
+        q = united.start.copy()
+        self.parts = []
+        for segment in segments:
+            self.parts.append(_Part(united, segment, q.copy()))
+            q[self.parts[-1].coordinates] = segment.q[-1]
+        self._only = self._step(self.parts[0], self._lumps(self.parts[0])) if len(segments) == 1 else None
 
     def backward(
-        self,
-        segments: list[Any],
-        effort: Weights,
-        by_step: bool,
-        by_q: Weights,
-        by_v: Weights,
-        move: Callable[..., None],
+        self, effort: Weights, by_step: bool, by_q: Weights, by_v: Weights, move: Callable[..., None]
     ) -> RunGradients:
         """Through all segments. effort: of step k. by_step: whether efforts have a gradient for each step.
 
-        by_q, by_v: weights on state k, (nv,). move: told how many steps are done.
+        by_q, by_v: weights on state k, those of the whole model. move: told how many steps are done.
         """
-        last = segments[-1]
-        steps = last.first + len(last.q) - 1
-        nv, total = self.model.nv, Total(self.model)
+        rows, nv, total = self.united.freedoms, self.model.nv, Total(self.model)
+        steps = sum(part.count for part in self.parts)
         efforts = np.zeros((steps, nv) if by_step else nv)
-        now_q, now_v = by_q(steps).copy(), by_v(steps).copy()
-        for number in range(len(segments) - 1, -1, -1):
-            segment = segments[number]
-            active = np.zeros(nv, dtype=bool)
-            active[segment.region.freedoms] = True
-            lumps = self._lumps(segment)
-            step, own = self._step(active, lumps), Total(self.model)
-            for i in range(len(segment.q) - 2, -1, -1):
-                k = segment.first + i
-                before, after = segment.whole(i), segment.whole(i + 1)
-                found = step.back(before, after, effort(k), now_q, np.where(active, now_v, 0.0))
+        now_q, now_v = by_q(steps)[rows], by_v(steps)[rows]
+        if len(self.parts) > 1:
+            stopping = _Stopping(self.model)
+        for number in range(len(self.parts) - 1, -1, -1):
+            part = self.parts[number]
+            lumps = self._lumps(part)
+            step, own = self._only or self._step(part, lumps), Total(self.model)
+            after = part.state(part.count)
+            for i in range(part.count - 1, -1, -1):
+                k = part.segment.first + i
+                before = part.state(i)
+                found = step.back(before, after, effort(k)[rows], now_q, part.of_active(now_v))
                 own.add(found)
-                now_q, now_v = found.q + by_q(k), np.where(active, found.v, 0.0) + by_v(k)
+                now_q, now_v = found.q + by_q(k)[rows], part.of_active(found.v) + by_v(k)[rows]
                 if by_step:
                     efforts[k] = found.effort
                 else:
                     efforts += found.effort
+                after = before
                 move(steps - k, "")
             if lumps is not None:
                 own.parts[1], more = lumps.back(own.parts[1])
                 now_q = now_q + more
             total.add(own.gradients())
             if number:
-                earlier = np.zeros(nv, dtype=bool)
-                earlier[segments[number - 1].region.freedoms] = True
-                end = segments[number - 1].whole(len(segments[number - 1].q) - 1)
-                stopped = self._stopped_back(end, earlier, earlier & active, now_v)
+                earlier = self.parts[number - 1]
+                end, stay = earlier.state(earlier.count), earlier.active & part.active
+                stopped = stopping.back(end, earlier.active, stay, now_v)
                 total.add(stopped)
                 now_q, now_v = now_q + stopped.q, stopped.v
         _, *model = total.parts
         return RunGradients(now_q, now_v, efforts, *model)
 
-    def _lumps(self, segment: Any) -> Lumps | None:
-        """The rigid pieces of a segment, where steps ask for their inertia."""
-        return Lumps(self.model, segment.region.bodies, segment.start) if self.integrator == "variational" else None
+    def _lumps(self, part: _Part) -> Lumps | None:
+        """The rigid pieces of a region, where steps ask for their inertia."""
+        if self.integrator != "variational" or part.is_all:
+            return None
+        return Lumps(self.model, part.joints, part.start)
 
-    def _step(self, active: BoolArray, lumps: Lumps | None) -> StepMap:
-        """The map of a step in which some freedoms are active."""
-        model = self._locked(self.model if lumps is None else lumps.model, active)
-        keeps = self.sim.keep_momentum and floating_trees(model)[0].size
-        kept = np.zeros(1 if keeps else 0)
-        saved = {**self.saved, "kept_momentum": kept}
+    def _step(self, part: _Part, lumps: Lumps | None) -> StepMap:
+        """The map of a step with one region."""
+        model = self._locked(self.model if lumps is None else lumps.model, part.active)
+        saved = {**self.united.saved, "kept_momentum": np.zeros(1 if self.floats else 0)}
         like = SimpleNamespace(
-            model=model, loads=self.loads, implicit_joints=self.sim.implicit_joints, contact=None, limits=False,
-            rtol=self.sim.rtol, atol=self.sim.atol, checkpoint=lambda: saved, held=~active,
+            model=model, loads=self.united.loads, implicit_joints=self.sim.implicit_joints, contact=None, limits=False,
+            rtol=self.sim.rtol, atol=self.sim.atol, checkpoint=lambda: saved, held=~part.active,
+            has_inertias=lumps is not None or self.united.is_whole,
         )  # fmt: skip
         found: StepMap = STEPS[self.integrator](like, self.h)
         return found
 
     @staticmethod
     def _locked(model: Model, active: BoolArray) -> Model:
+        if active.all():
+            return model
         dof = model.arrays.dof.copy()
         dof[~active, layout.ARMATURE] = LOCKED
         dof[~active, layout.STIFFNESS] = 0.0
         dof[~active, layout.DAMPING] = 0.0
         return replace(model, arrays=model.arrays._replace(dof=dof))
 
-    def _stopped_back(self, end: State, moved: BoolArray, stay: BoolArray, by_v: FloatArray) -> StepGradients:
-        """From weights on velocities after joints left to those before. moved, stay: freedoms active before, and still."""
-        none, model = np.zeros(self.model.nv), self.model
-        inertias = np.zeros((model.n_bodies, 10))
-        if np.array_equal(moved, stay) or not end.v[moved & ~stay].any():  # nothing was stopped
-            by_v = np.where(stay, by_v, 0.0)
-            return StepGradients(none, by_v, none, inertias, np.zeros(3), none, none, none)
+
+class _Stopping:
+    """Impulses that stop joints of a linkage, backwards; its memory serves all updates of a run."""
+
+    def __init__(self, model: Model):
         dof = model.arrays.dof.copy()
         dof[:, [layout.STIFFNESS, layout.DAMPING]] = 0.0
+        self.model, self.armature, self.none = model, dof[:, layout.ARMATURE].copy(), np.zeros(model.nv)
         free = replace(model, arrays=model.arrays._replace(dof=dof, gravity=np.zeros(3)))
-        locked = dof.copy()
-        locked[~stay, layout.ARMATURE] = LOCKED
-        held = replace(free, arrays=free.arrays._replace(dof=locked))
-        rest = State(end.q, none)
-        momenta, pull_momenta = inverse.vjp(free, rest, end.v)
-        _, pull = forward.vjp(held, rest, np.where(stay, momenta, 0.0))
-        found: Any = pull(np.where(stay, by_v, 0.0))
-        more: Any = pull_momenta(np.where(stay, found.effort, 0.0))
+        self.dof = dof.copy()
+        self.held = replace(free, arrays=free.arrays._replace(dof=self.dof))
+        self.free = free
+        self.momenta = inverse.InversePull(free, frozenset({"q", "acceleration", "inertias", "armature"}))
+        self.solve = forward.ForwardPull(self.held, frozenset({"q", "effort", "inertias", "armature"}))
+
+    def back(self, end: State, moved: BoolArray, stay: BoolArray, by_v: FloatArray) -> StepGradients:
+        """From weights on velocities after joints left the region to those before: end.
+
+        moved, stay: freedoms active before, and still.
+        """
+        none, by_v = self.none, np.where(stay, by_v, 0.0)
+        if not end.v[moved & ~stay].any():  # nothing was stopped
+            return StepGradients(none, by_v, none, NO_ROWS, np.zeros(3), none, none, none)
+        self.dof[:, layout.ARMATURE] = np.where(stay, self.armature, LOCKED)
+        momenta = inverse.solve_in(self.free, end.q, none, end.v, NO_WRENCHES, self.momenta.work)
+        drive = np.where(stay, momenta, 0.0)
+        forward.solve_in(self.held, end.q, none, drive, NO_WRENCHES, self.solve.work)
+        found: Any = self.solve.of(by_v)
+        more: Any = self.momenta.of(np.where(stay, found.effort, 0.0))
         armature = np.where(stay, found.armature, 0.0) + more.armature
         by_v = np.where(moved, more.acceleration, 0.0)
         return StepGradients(
             found.q + more.q, by_v, none, found.inertias + more.inertias, np.zeros(3), none, none, armature
         )
-
-
-def _copied(load: Any) -> Any:
-    if load.is_fixed:
-        return SimpleNamespace(is_fixed=True, bodies=load.bodies.copy(), wrenches=load.wrenches.copy())
-    return SimpleNamespace(is_fixed=False, bodies=load.bodies.copy(), rows=load.rows.copy())

@@ -38,7 +38,7 @@ class Lumps:
         self.within = np.flatnonzero(self.first < n)
         self.first = self.first[self.within]
         T = np.asarray(body_poses(model, State(q, np.zeros(model.nv))))
-        self.X = np.linalg.inv(T[self.first]) @ T[self.within]
+        self.X = inverse_poses(T[self.first]) @ T[self.within]
         self.P = as_matrices(model.arrays.body[self.within, TEN])
         pieces = np.zeros((n, 4, 4))
         np.add.at(pieces, self.first, self.X @ self.P @ self.X.transpose(0, 2, 1))
@@ -72,6 +72,15 @@ def _first_bodies(parent: IntArray, firsts: IntArray) -> IntArray:
     while not np.array_equal(up, up[up]):
         up = up[up]
     return up[:n]
+
+
+def inverse_poses(T: FloatArray) -> FloatArray:
+    """Of matrices (n, 4, 4)."""
+    out = np.zeros_like(T)
+    R = T[:, :3, :3].transpose(0, 2, 1)
+    out[:, :3, :3], out[:, 3, 3] = R, 1.0
+    out[:, :3, 3] = -np.einsum("nij,nj->ni", R, T[:, :3, 3])
+    return out
 
 
 def as_matrices(ten: FloatArray) -> FloatArray:

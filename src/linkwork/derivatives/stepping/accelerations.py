@@ -73,9 +73,10 @@ class Total:
         ]
 
     def add(self, found: StepGradients) -> None:
-        """Of all but the state: stages are not at the state that the step begins with."""
+        """Of all but the state: stages are not at the state that the step begins with. Empty ones were not asked for."""
         for total, part in zip(self.parts, found[2:], strict=True):
-            total += part
+            if part.size:
+                total += part
 
     def gradients(self) -> StepGradients:
         return StepGradients(self.q, self.v, *self.parts)

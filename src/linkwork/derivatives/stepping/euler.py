@@ -59,6 +59,10 @@ class Touching(Protocol):
     wrenches: FloatArray
     efforts: FloatArray
 
+    def half_way(self, total: FloatArray, wrenches: FloatArray | None) -> Any:
+        """A step that takes forces of inertia half way, where bodies turn fast; total, wrenches: what else acts."""
+        ...
+
     def back(self, v: FloatArray, by_wrenches: FloatArray, by_efforts: FloatArray, pull: Any) -> Touched:
         """v: v + h q̈. pull: of forward dynamics."""
         ...
@@ -101,12 +105,14 @@ class EulerStep(StepMap):
         total = effort + laws.look(before, after.v)
         wrenches = self.loads.wrenches(before)
         touch = self.touching(before, after, seen)
+        fast = None
         if touch is not None:
+            fast = touch.half_way(total, wrenches)
             total = total + touch.efforts
             wrenches = touch.wrenches if wrenches is None else wrenches + touch.wrenches
-        qdd, pull = self._solve(before, total, wrenches)
-        v = before.v + h * qdd
-        self.free.speed_up(before.v, v, h)
+        qdd, pull = self._solve(before, total, wrenches) if fast is None else (fast.qdd, fast.pull)
+        v, turning = before.v + h * qdd, before.v if fast is None else fast.u
+        self.free.speed_up(turning, v, h)
         way = _Way(self, before, after, v, wrenches) if self.floating is not None else None
         if way is not None:
             by_q, by_v = way.end(by_q, by_v)
@@ -131,11 +137,14 @@ class EulerStep(StepMap):
             found = pull(by_qdd + h * touched.faster)
             by_wrenches = found.wrenches if more is None else found.wrenches + more.wrenches
             moved.q[:] += touched.q + touch.carried_back(by_wrenches)
+        turned = self.free.speed_up_back(turning, faster, h)
+        if fast is not None:
+            found, turned = fast.rest(found, turned), 0.0
         stiffness, damping, armature = laws.own_gradients(found)
         if shut is not None:
             found = replace(found, inertias=found.inertias + shut.inertias)
             armature = armature + shut.armature
-        before_v = faster + found.v + self.free.speed_up_back(before.v, faster, h)
+        before_v = faster + found.v + turned
         if touch is not None:
             before_v = before_v + touched.v
         if more is None:

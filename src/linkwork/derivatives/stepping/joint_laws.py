@@ -105,9 +105,9 @@ class JointLaws:
 
 def _coordinates(model: Model) -> NDArray[np.int64]:
     """The coordinate that each freedom of a product of screws moves, shape (nv,); zero elsewhere."""
-    found = np.zeros(model.nv, dtype=np.int64)
-    for row in model.arrays.tree:
-        if row[layout.KIND] in (layout.HELICAL, layout.COMPOUND):
-            q, v, d = row[layout.Q], row[layout.V], row[layout.DOF]
-            found[v : v + d] = np.arange(q, q + d)
+    tree = model.arrays.tree
+    own = tree[np.isin(tree[:, layout.KIND], (layout.HELICAL, layout.COMPOUND))]
+    found, widths = np.zeros(model.nv, dtype=np.int64), own[:, layout.DOF]
+    within = np.arange(int(widths.sum())) - np.repeat(np.cumsum(widths) - widths, widths)
+    found[np.repeat(own[:, layout.V], widths) + within] = np.repeat(own[:, layout.Q], widths) + within
     return found

@@ -25,7 +25,9 @@ from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation.backward.closing import Closing
+from linkwork.simulation.backward.half_way import HalfWay, turns_fast
 from linkwork.simulation.backward.normals import Shapes, Touch
+from linkwork.simulation.touches import has_limited_motors
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -55,6 +57,7 @@ class Found(NamedTuple):
     limit_impulse: FloatArray  # (l,)
     none: float  # [m] gaps that count as none: that of a body at rest is zero but for rounding
     span: float  # [s] of the step that they acted in; 0: none
+    met: bool  # whether anything was near enough to be asked for impulses
 
 
 class TouchingStep(EulerStep):
@@ -64,6 +67,9 @@ class TouchingStep(EulerStep):
         super().__init__(sim, h)
         self.can_touch = sim.contact is not None or sim.limits
         self.lower, self.upper = self.model.lower, self.model.upper
+        are_driven = bool(np.asarray(sim.checkpoint()["motor"]).any())
+        # where motors have limits they are judged together with contacts, and no step is taken half way
+        self.takes_half = not (are_driven and sim.implicit_joints and has_limited_motors(self.model))
         if self.model.loops:
             self.closing = Closing(self.model)
 
@@ -78,8 +84,11 @@ class TouchingStep(EulerStep):
 
     def touching(self, before: State, after: State, seen: Seen) -> _Held | None:
         found: Found | None = seen[1]
-        if found is None or not (found.impulse.size or found.limits.size):
+        if found is None or not found.met:
             return None
+        if not (found.impulse.size or found.limits.size):
+            held = _Held(self, before, after, found)  # what does not press may be near: then bodies still turn half way
+            return held if self.takes_half and turns_fast(held.at.twists, self.h) else None
         if not abs(found.span - self.h) <= 1e-9 * self.h:
             raise StateError(
                 f"a step of {self.h:g} s was made in parts, since bodies met within it; such steps have no gradients. Take "
@@ -128,6 +137,7 @@ def _pressed(state: Any) -> Found:
         held[freedom, side],
         NONE * slack,
         float(state.touch.balance[ta.LAST_PART]),
+        bool(state.touch.balance[ta.WAS_TOUCHING] != 0.0),
     )
 
 
@@ -161,6 +171,12 @@ class _Held:
         ]
         self.efforts = np.zeros(self.model.nv)
         np.add.at(self.efforts, found.limits, found.sign * found.limit_impulse / self.h)
+
+    def half_way(self, total: FloatArray, wrenches: FloatArray | None) -> HalfWay | None:
+        if not (self.step.takes_half and turns_fast(self.at.twists, self.h)):
+            return None
+        touch = self.efforts, self.wrenches
+        return HalfWay(self.step.laws.stepped, self.before, self.h, (total, wrenches), touch)
 
     # ------------------------------------------------------------------------------------------------ contacts and bodies
 
@@ -227,6 +243,9 @@ class _Held:
 
     def back(self, v: FloatArray, by_wrenches: FloatArray, by_efforts: FloatArray, pull: Any) -> Touched:
         h, m = self.h, self.found.impulse.shape[0]
+        if not self.count:
+            none = np.zeros(self.model.nv)
+            return Touched(none, none, none)
         then = Moving(self.model, State(self.before.q, v))
         u, before = self.rows(then.twists, v), self.rows(self.at.twists, self.before.v)
         bias = self._biases(u, before)

@@ -18,9 +18,10 @@ from linkwork.simulation.constrained.calling import force_loops
 from linkwork.simulation.constrained.constraints import is_constrained
 from linkwork.simulation.loading.accelerate import apply_loads, place_and_move
 from linkwork.simulation.moving import OK, moving_of
+from linkwork.simulation.touching.answers import to_world
 from linkwork.simulation.touching.arrays import touch_of
 from linkwork.simulation.touching.problem import free_motion
-from linkwork.spatial.memory import load3
+from linkwork.spatial.memory import load3, load9, store6
 from linkwork.spatial.rotations import cross3, dot3
 
 FAST = 0.03  # [rad] in a step: what gains less than a thousandth of its energy by Euler's rule
@@ -52,6 +53,9 @@ def turn_half_way(table, h):
         place_and_move(s, i)  # twists at the start, as `free_motion` needs them
     free_motion(table, h)
     turn_axes_half_way(s, h)
+    t = touch_of(table)
+    for i in range(s.tree.shape[0]):  # contacts are solved for the velocities that the step is left with
+        store6(t.twists, i, 0, to_world(load9(s.world, i, 0), place_and_move(s, i)))
     return status
 
 
