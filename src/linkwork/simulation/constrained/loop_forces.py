@@ -274,6 +274,24 @@ def close_from(table, rank, slips):
     return OK if done else LOOPS_OPEN
 
 
+@routine
+def stop_slips(table):
+    """Takes out of the velocities what constraints do not allow: v ← v - M⁻¹Jᵀ (J M⁻¹ Jᵀ)⁺ J v; LOOPS_OPEN at a gimbal lock.
+
+    Noise of covariance kT M⁻¹ becomes that of the linkage with its loops closed.
+    """
+    s = moving_of(table)
+    x = constraints_of(table)
+    energies(table)
+    if not loop_rows(table) or articulate(table, EXPLICIT, 0.0) >= 0:
+        return LOOPS_OPEN
+    x.rank[0] = factor_rows(table)
+    push_back(table, x.rank[0], x.slip)
+    for d in range(s.v.shape[0]):
+        s.v[d] += x.change[d]
+    return OK
+
+
 @inlined
 def push_back(table, rank, rows):
     """change ← -M⁻¹Jᵀ (J M⁻¹ Jᵀ)⁺ rows"""
