@@ -18,7 +18,10 @@ from linkwork.molecules.forces.tables import (
     BOND_COUNT,
     MAP_COUNT,
     NEAR_COUNT,
+    PACKED_ATOMS,
+    SURROUNDING,
     TORSION_COUNT,
+    TOUCHED,
 )
 from linkwork.spatial.memory import load3, load9
 from linkwork.spatial.rotations import add3, matvec3
@@ -111,6 +114,8 @@ def find_atoms_at_work(atoms, terms, work):
             work.block_works[i // BLOCK] = 1
             for k in range(work.row[i], work.row[i + 1]):
                 work.block_works[work.entry[k] >> 8] = 1
+    for m in range(work.counters[PACKED_ATOMS]):
+        work.block_works[work.packed_atom[m] // BLOCK] = 1
     mark_terms(terms.near, work, 0, NEAR_COUNT)
     mark_terms(terms.torsion, work, 1, TORSION_COUNT)
     mark_terms(terms.bond, work, 2, BOND_COUNT)
@@ -122,7 +127,22 @@ def find_atoms_at_work(atoms, terms, work):
             work.at_work[count] = b
             count += 1
     work.counters[AT_WORK] = count
+    mark_touched(work)
     work.force[:] = 0.0
+
+
+@routine
+def mark_touched(work):
+    """Blocks that only packed pairs touch, behind those at work."""
+    count = work.counters[AT_WORK]
+    if work.counters[SURROUNDING] != 0:
+        for slot in range(BLOCK * work.packed_row[work.counters[PACKED_ATOMS]]):
+            j = work.packed_partner[slot]
+            if j >= 0 and work.block_works[j // BLOCK] == 0:
+                work.block_works[j // BLOCK] = 1
+                work.at_work[count] = j // BLOCK
+                count += 1
+    work.counters[TOUCHED] = count - work.counters[AT_WORK]
 
 
 @routine

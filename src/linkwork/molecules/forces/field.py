@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwork.core.bundles import describe
 from linkwork.core.checks import numbers, positive
 from linkwork.core.messages.describe import line_of_attributes, table_of_attributes
 from linkwork.core.turns import TakesTurns
@@ -18,7 +19,7 @@ from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.molecules.checks import poses_for_kernel, positions_of, whole_numbers, wrenches_for_kernel
-from linkwork.molecules.forces.kernel import forces_on_bodies, move_as_one, wrenches_on_bodies
+from linkwork.molecules.forces.kernel import complete_forces, forces_on_bodies, move_as_one, wrenches_on_bodies
 from linkwork.molecules.forces.parameters import capacity_guess, pairs_of, terms_of
 from linkwork.molecules.forces.restraint_forces import RestraintTables, add_restraints
 from linkwork.molecules.forces.solvent.kernel import move_as_one_in_solvent, wrenches_in_solvent
@@ -30,7 +31,10 @@ from linkwork.molecules.forces.tables import (
     FIELD_INSIDE_FULL,
     FIELD_LIST_FULL,
     FIELD_NOT_FINITE,
+    FIELD_PACKED_FULL,
     LIST_BUILDS,
+    PACKED,
+    PACKED_VECTORS,
     PAIRS,
     Atoms,
     FieldTables,
@@ -124,6 +128,12 @@ class CompiledField(FieldQuestions):
         whole, _ = self.every_term(self.atom_positions(poses))
         self.constant = whole - self.set_clusters(np.arange(self.model.n_bodies), poses)
         self._constant_of_bodies = self.constant
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the table of addresses, which are those of this field's arrays."""
+        state = super().__getstate__()
+        state.pop("_described", None)
+        return state
 
     @property
     def pairs(self) -> int:
@@ -251,6 +261,7 @@ class CompiledField(FieldQuestions):
     def forces(self) -> FloatArray:
         """Forces on all atoms at the last evaluation [kJ/mol/nm], shape (a, 3); those inside a body are left out."""
         p = padded(len(self.atom_table))
+        complete_forces(self.tables)
         return np.ascontiguousarray(self.tables.work.force.reshape(3, p)[:, : len(self.atom_table)].T)
 
     def every_term(self, positions: FloatArray) -> tuple[float, FloatArray]:
@@ -319,7 +330,7 @@ def evaluate_with_room(field: Any, poses: FloatArray, out: FloatArray) -> float:
     """Energy of the chosen terms; makes the lists longer where the kernel asks for it."""
     while True:
         if field.solvent_tables is None:
-            energy, status = wrenches_on_bodies(field.tables, poses, out)
+            energy, status = wrenches_on_bodies(addresses_of(field), poses, out)
         else:
             energy, status = wrenches_in_solvent(field.tables, field.solvent_tables, poses, out)
         if status == FIELD_NOT_FINITE:
@@ -328,10 +339,21 @@ def evaluate_with_room(field: Any, poses: FloatArray, out: FloatArray) -> float:
             field.tables = with_longer_list(field.tables)
             if field.solvent_tables is not None:
                 field.solvent_tables = with_longer_pairs(field.solvent_tables, len(field.tables.work.entry))
+        elif status == FIELD_PACKED_FULL:
+            field.tables = with_more_packed(field.tables)
         elif status == FIELD_INSIDE_FULL:
             field.solvent_tables = with_longer_inside(field.solvent_tables)
         else:
             return float(energy)
+
+
+def addresses_of(field: Any) -> NDArray[np.int64]:
+    """The table of a field's arrays, made anew where they were replaced."""
+    described, table = getattr(field, "_described", (None, None))
+    if described is not field.tables:
+        table = describe(*field.tables)
+        field._described = field.tables, table
+    return table
 
 
 def with_longer_pairs(tables: SolventTables, listed: int) -> SolventTables:
@@ -362,6 +384,14 @@ def with_longer_list(tables: FieldTables) -> FieldTables:
     """The same tables with room for twice as many neighbours."""
     work = tables.work
     return tables._replace(work=work._replace(entry=np.zeros(2 * work.entry.shape[0], dtype=np.int64)))
+
+
+def with_more_packed(tables: FieldTables) -> FieldTables:
+    """The same tables with room for the pairs with surroundings, and a quarter more."""
+    work = tables.work
+    vectors = int(1.25 * work.counters[PACKED_VECTORS]) + 1
+    partner = np.zeros(BLOCK * vectors, dtype=np.int64)
+    return tables._replace(work=work._replace(packed=aligned(PACKED * vectors), packed_partner=partner))
 
 
 def term_counts(terms: Any) -> tuple[int, ...]:

@@ -7,6 +7,7 @@ from linkwork.core.jit import kernel, routine
 from linkwork.molecules.forces.bonded_forces import axis_forces, bonded_forces
 from linkwork.molecules.forces.pair_forces import pair_forces
 from linkwork.molecules.forces.pair_list import refresh_list
+from linkwork.molecules.forces.surroundings import add_reaction, forces_of_surroundings, forces_on_surroundings
 from linkwork.molecules.forces.tables import (
     AT_WORK,
     AXIS_TERMS,
@@ -16,18 +17,23 @@ from linkwork.molecules.forces.tables import (
     KINDS,
     LIST_IS_VALID,
     NEAR_COUNT,
+    TOUCHED,
+    read_atoms,
+    read_pairs,
+    read_terms,
+    read_work,
 )
 from linkwork.spatial.memory import load3, load9, store6
 from linkwork.spatial.rotations import cross3, tmatvec3
 
 
 @routine
-def gather_wrenches(atoms, work, poses, out):
-    """Forces on atoms → the wrench [n; f] on each body in its own frame at its origin, shape (n, 6)."""
+def gather_wrenches(atoms, work, poses, out, blocks):
+    """Forces on the atoms of so many blocks → the wrench [n; f] on each body in its own frame at its origin, shape (n, 6)."""
     p = work.cluster.shape[0]
     for b in range(out.shape[0]):
         store6(out, b, 0, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
-    for w in range(work.counters[AT_WORK]):
+    for w in range(blocks):
         first = work.at_work[w] * BLOCK
         for i in range(first, min(first + BLOCK, atoms.body.shape[0])):
             b = atoms.body[i]
@@ -42,24 +48,33 @@ def gather_wrenches(atoms, work, poses, out):
 def evaluate(tables, poses, out):
     """Writes the wrenches (n, 6) [kJ/mol, kJ/mol/nm]; returns the energy of the chosen terms [kJ/mol] and a status.
 
-    FIELD_LIST_FULL: the list of neighbours needs more room, which only Python can make; nothing was written to `out`.
+    FIELD_LIST_FULL, FIELD_PACKED_FULL: lists need more room, which only Python can make; nothing was written to `out`.
     FIELD_NOT_FINITE: a pose is not finite.
     """
     atoms, pairs, terms, work = tables
-    status = refresh_list(tables, poses)
+    status = refresh_list(tables, poses, True)
     if status != FIELD_OK:
         return 0.0, status
     work.counters[HAS_AXIS_TERMS] = 0
     energy = pair_forces(pairs, work)
+    energy += forces_of_surroundings(pairs, work, poses)
     energy += bonded_forces(terms, work)
-    gather_wrenches(atoms, work, poses, out)
+    gather_wrenches(atoms, work, poses, out, work.counters[AT_WORK])
+    add_reaction(work, out)
     return energy, FIELD_OK
 
 
 @kernel
-def wrenches_on_bodies(tables, poses, out):
-    """`evaluate`, called from Python."""
+def wrenches_on_bodies(table, poses, out):
+    """`evaluate`, called from Python. table: addresses of the arrays of `FieldTables` (`core.bundles`)."""
+    tables = read_atoms(table), read_pairs(table), read_terms(table), read_work(table)
     return evaluate(tables, poses, out)
+
+
+@kernel
+def complete_forces(tables):
+    """Adds the forces on the single atoms of the surroundings to those on all others."""
+    forces_on_surroundings(tables.pairs, tables.work)
 
 
 @kernel
@@ -69,10 +84,12 @@ def forces_on_bodies(tables, poses, out):
     An atom on the axis of a joint stands still in both of its bodies and belongs to one. A constant term inside the other
     one's cluster moves no joint, but its force on that atom turns in the frame of the atom's body: it counts here.
     """
+    forces_on_surroundings(tables.pairs, tables.work)
     if tables.work.counters[HAS_AXIS_TERMS] == 0:
         axis_forces(tables.terms, tables.work)
         tables.work.counters[HAS_AXIS_TERMS] = 1
-    gather_wrenches(tables.atoms, tables.work, poses, out)
+    counters = tables.work.counters
+    gather_wrenches(tables.atoms, tables.work, poses, out, counters[AT_WORK] + counters[TOUCHED])
 
 
 @routine

@@ -7,12 +7,46 @@ part fades by S = 1 - 10 x³ + 15 x⁴ - 6 x⁵, x = (r - switch) / (cutoff - sw
 A lane whose bit is not set is moved beyond the cutoff, which is all the masking there is.
 """
 
-from linkwork.core.jit import routine
+from linkwork.core.jit import inlined, routine
 from linkwork.molecules.forces.tables import AT_WORK, BLOCK, CUTOFF2, REACTION_C, REACTION_K, SWITCH, SWITCH_SLOPE
 from linkwork.spatial.simd import splat, vload, vstore, vsum
 from linkwork.spatial.simd_math import vdiv, vselect_less, vsqrt
 
 BEYOND2 = 1e30  # [nm²] square of a distance no cutoff reaches
+
+
+@inlined
+def law_of(settings):
+    """What `eight_pairs` needs of the settings, in registers."""
+    return settings[REACTION_K], settings[REACTION_C], settings[SWITCH], settings[SWITCH_SLOPE]
+
+
+@inlined
+def eight_pairs(law, fades, r2, inverse, inverse2, sigma, depth, qq):
+    """Energy of eight pairs [kJ/mol], and -(dE/dr) / r. inverse: 1/r. depth: 4 ε; it and qq are zero beyond the cutoff.
+
+    fades: whether one of them is beyond the switch.
+    """
+    k_field, c_field, begin_fade, fade = law
+    zero, one = splat(0.0), splat(1.0)
+    s2 = sigma * sigma * inverse2
+    s6 = s2 * s2 * s2
+    attraction = depth * s6
+    coulomb = qq * inverse
+    field = k_field * qq
+    dispersion = attraction * (s6 - one)
+    push = attraction * (12.0 * s6 - splat(6.0))  # -r dE/dr
+    if fades:
+        r = r2 * inverse
+        x = fade * (r - splat(begin_fade))
+        x = vselect_less(x, zero, zero, vselect_less(x, one, x, one))
+        rest = one - x
+        slope = (-30.0 * fade) * (x * x * rest * rest)  # dS/dr
+        S = one - x * x * x * (splat(10.0) - x * (splat(15.0) - 6.0 * x))
+        push = push * S - dispersion * slope * r
+        dispersion = dispersion * S
+    energy = dispersion + coulomb + (field * r2 - c_field * qq)
+    return energy, (push + coulomb) * inverse2 - 2.0 * field
 
 
 @routine
@@ -23,10 +57,8 @@ def pair_forces(pairs, work):
     one = splat(1.0)
     zero = splat(0.0)
     beyond = splat(BEYOND2)
-    cutoff2 = splat(pairs.settings[CUTOFF2])
-    k_field = pairs.settings[REACTION_K]
-    c_field = splat(pairs.settings[REACTION_C])
-    begin_fade, fade = splat(pairs.settings[SWITCH]), pairs.settings[SWITCH_SLOPE]
+    cutoff2, law = splat(pairs.settings[CUTOFF2]), law_of(pairs.settings)
+    fades = pairs.settings[SWITCH_SLOPE] > 0.0
     energy = zero
     atoms = work.row.shape[0] - 1
     for w in range(work.counters[AT_WORK]):
@@ -50,26 +82,11 @@ def pair_forces(pairs, work):
                 r2 = vselect_less(zero, bits, r2, beyond)
                 inside = vselect_less(r2, cutoff2, one, zero)
                 inverse2 = vdiv(one, r2)
-                s = half_sigma + vload(parameters, j)
-                s2 = s * s * inverse2
-                s6 = s2 * s2 * s2
-                attraction = root_epsilon * (vload(parameters, p + j) * inside) * s6
+                depth = root_epsilon * (vload(parameters, p + j) * inside)
                 qq = charge * (vload(parameters, 2 * p + j) * inside)
-                coulomb = qq * vsqrt(inverse2)
-                field = k_field * qq
-                dispersion = attraction * (s6 - one)
-                push = attraction * (12.0 * s6 - splat(6.0))  # -r dE/dr
-                if fade > 0.0:
-                    r = vsqrt(r2)
-                    x = fade * (r - begin_fade)
-                    x = vselect_less(x, zero, zero, vselect_less(x, one, x, one))
-                    rest = one - x
-                    slope = (-30.0 * fade) * (x * x * rest * rest)  # dS/dr
-                    S = one - x * x * x * (splat(10.0) - x * (splat(15.0) - 6.0 * x))
-                    push = push * S - dispersion * slope * r
-                    dispersion = dispersion * S
-                energy = energy + (dispersion + coulomb + (field * r2 - qq * c_field))
-                g = (push + coulomb) * inverse2 - 2.0 * field
+                sigma = half_sigma + vload(parameters, j)
+                found, g = eight_pairs(law, fades, r2, vsqrt(inverse2), inverse2, sigma, depth, qq)
+                energy = energy + found
                 gx, gy, gz = g * dx, g * dy, g * dz
                 fx, fy, fz = fx + gx, fy + gy, fz + gz
                 vstore(force, j, vload(force, j) - gx)

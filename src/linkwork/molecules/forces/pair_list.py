@@ -14,6 +14,7 @@ from linkwork.molecules.forces.at_work import (
     place_atoms_at_work,
     remember_bodies,
 )
+from linkwork.molecules.forces.surroundings import everything_is_listed, pack_surroundings
 from linkwork.molecules.forces.tables import (
     BLOCK,
     FIELD_LIST_FULL,
@@ -33,8 +34,11 @@ SEVERAL = -2  # in `block_cluster`
 
 
 @routine
-def refresh_list(tables, poses):
-    """Places the atoms that matter. Makes the list anew where atoms moved more than half the skin, or clusters changed."""
+def refresh_list(tables, poses, packs):
+    """Places the atoms that matter. Makes the list anew where atoms moved more than half the skin, or clusters changed.
+
+    packs: whether pairs with a body of most atoms are packed (`surroundings`) and taken off the list.
+    """
     atoms, pairs, terms, work = tables
     moved2 = largest_move2(work, poses)
     if not math.isfinite(moved2):
@@ -45,7 +49,14 @@ def refresh_list(tables, poses):
     work.counters[LIST_IS_VALID] = 0
     place_all_atoms(atoms, work, poses)
     describe_blocks(work)
-    status = list_neighbours(atoms, pairs, work)
+    work.counters[PAIRS] = 0
+    status = FIELD_OK
+    if packs:
+        status = pack_surroundings(atoms, pairs, work)
+    else:
+        everything_is_listed(atoms, work)
+    if status == FIELD_OK:
+        status = list_neighbours(atoms, pairs, work)
     if status != FIELD_OK:
         return status
     remember_bodies(atoms, work, poses)
@@ -99,9 +110,8 @@ def list_neighbours(atoms, pairs, work):
     listed = 0
     found = 0
     work.mark[:] = -1
-    last_block = work.block_cluster.shape[0] - 1  # the one that is filled up
     for a in range(work.block_cluster.shape[0]):
-        candidates = nearby_blocks(work, a, reach)
+        candidates = nearby_blocks(work, a, reach) if work.present[a] != 0 else 0
         if candidates == 0:
             for i in range(a * BLOCK, min(n, (a + 1) * BLOCK)):
                 work.row[i] = listed
@@ -110,6 +120,8 @@ def list_neighbours(atoms, pairs, work):
             for k in range(pairs.excluded_start[i], pairs.excluded_start[i + 1]):
                 work.mark[pairs.excluded[k]] = i
             work.row[i] = listed
+            if (work.present[a] >> (i % BLOCK)) & 1 == 0:
+                continue
             last_to_look_at = last_of_kin(pairs, work, i) // BLOCK
             if listed + candidates > work.entry.shape[0]:
                 return FIELD_LIST_FULL
@@ -117,8 +129,8 @@ def list_neighbours(atoms, pairs, work):
                 b = work.candidate[c]
                 if work.block_cluster[b] == work.cluster[i]:
                     continue
-                mask = within_reach(work, i, b, reach)
-                if b <= last_to_look_at or b == last_block:
+                mask = within_reach(work, i, b, reach) & work.present[b]
+                if b <= last_to_look_at:
                     mask = without_own(work, i, b, mask)
                 # Half of the masks are empty, in no order a processor could guess: written always, kept if not empty
                 work.entry[listed] = b * 256 + mask
@@ -126,7 +138,7 @@ def list_neighbours(atoms, pairs, work):
                 found += count_bits(mask)
     work.row[n] = listed
     work.counters[LISTED] = listed
-    work.counters[PAIRS] = found
+    work.counters[PAIRS] += found
     return FIELD_OK
 
 
@@ -146,7 +158,7 @@ def nearby_blocks(work, a, reach):
         dy = sphere[a, 1] - sphere[b, 1]
         dz = sphere[a, 2] - sphere[b, 2]
         far = reach + sphere[a, 3] + sphere[b, 3]
-        if dx * dx + dy * dy + dz * dz < far * far:
+        if dx * dx + dy * dy + dz * dz < far * far and work.present[b] != 0:
             work.candidate[count] = b
             count += 1
     return count
@@ -165,11 +177,11 @@ def within_reach(work, i, b, reach):
 
 @inlined
 def without_own(work, i, b, mask):
-    """Takes out atoms of the same cluster, excluded ones, those before i, and those that fill up."""
+    """Takes out atoms of the same cluster, excluded ones and those before i."""
     for k in range(BLOCK):
         j = b * BLOCK + k
         cluster = work.cluster[j]
-        if j <= i or cluster < 0 or cluster == work.cluster[i] or work.mark[j] == i:
+        if j <= i or cluster == work.cluster[i] or work.mark[j] == i:
             mask &= ~(1 << k)
     return mask
 

@@ -11,8 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.bundles import Float1, Float2, Int1, Int2, reader
+
 FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 BLOCK = 8  # atoms in a block: the lanes of a vector
 
 # settings of the pair terms
@@ -25,69 +26,77 @@ NEAR_COUNT, TORSION_COUNT, BOND_COUNT, ANGLE_COUNT, MAP_COUNT = range(5, 10)  # 
 KINDS = 5
 AXIS_TERMS = 10  # one per kind: behind the chosen terms, those in which only atoms on axes are of other clusters
 HAS_AXIS_TERMS = AXIS_TERMS + KINDS  # whether the forces at hand contain these
-COUNTERS = HAS_AXIS_TERMS + 1
+# of `surroundings`: the body whose atoms are packed, and one, or 0; atoms that see them; vectors of pairs; blocks behind
+# those at work that only these pairs touch; whether the forces at hand contain those on the packed atoms
+SURROUNDING, PACKED_ATOMS, PACKED_VECTORS, TOUCHED, HAS_REACTIONS = range(HAS_AXIS_TERMS + 1, HAS_AXIS_TERMS + 6)
+COUNTERS = HAS_REACTIONS + 1
 # what an evaluation can end in
-FIELD_OK, FIELD_LIST_FULL, FIELD_NOT_FINITE, FIELD_INSIDE_FULL = range(4)
+FIELD_OK, FIELD_LIST_FULL, FIELD_NOT_FINITE, FIELD_INSIDE_FULL, FIELD_PACKED_FULL = range(5)
+PACKED = 6 * BLOCK  # numbers of eight packed pairs: x, y, z of the other atom in the frame of its body, σ, 4 ε, charges
 
 
 class Atoms(NamedTuple):
     """Where atoms sit on their bodies."""
 
-    body: IntArray  # (a,)       body that owns each atom
-    local: FloatArray  # (a, 3)     position in that body's frame [nm]
-    carrier_start: IntArray  # (a + 1,)   where the carriers of each atom begin
-    carrier: IntArray  # (c,)       bodies in which an atom stands still: its own, and those whose axis goes through it
+    body: Int1  # (a,)       body that owns each atom
+    local: Float2  # (a, 3)     position in that body's frame [nm]
+    carrier_start: Int1  # (a + 1,)   where the carriers of each atom begin
+    carrier: Int1  # (c,)       bodies in which an atom stands still: its own, and those whose axis goes through it
 
 
 class Pairs(NamedTuple):
     """Lennard-Jones and Coulomb terms of all pairs but the excluded ones."""
 
-    parameters: FloatArray  # (3 p,)     p padded atoms: σ/2 [nm], 2 √ε [√(kJ/mol)], charge √(1/4πε₀) [√(kJ/mol nm)]
-    settings: FloatArray  # (7,)
-    excluded_start: IntArray  # (a + 1,)   excluded partners with higher numbers
-    excluded: IntArray  # (e,)
+    parameters: Float1  # (3 p,)     p padded atoms: σ/2 [nm], 2 √ε [√(kJ/mol)], charge √(1/4πε₀) [√(kJ/mol nm)]
+    settings: Float1  # (7,)
+    excluded_start: Int1  # (a + 1,)   excluded partners with higher numbers
+    excluded: Int1  # (e,)
 
 
 class Terms(NamedTuple):
     """Terms of two to eight atoms, all that the force field has; `chosen` are those that can change."""
 
-    near: IntArray  # (m, 2)     pairs with parameters of their own (1-4)
-    near_parameters: FloatArray  # (m, 3)     charge product [e²], σ [nm], ε [kJ/mol]
-    torsion: IntArray  # (m, 4)
-    torsion_parameters: FloatArray  # (m, 3)     periodicity, phase [rad], k [kJ/mol]
-    bond: IntArray  # (m, 2)
-    bond_parameters: FloatArray  # (m, 2)     length [nm], k [kJ/mol/nm²]
-    angle: IntArray  # (m, 3)
-    angle_parameters: FloatArray  # (m, 2)     angle [rad], k [kJ/mol/rad²]
-    cmap: IntArray  # (m, 8)     the atoms of two torsions
-    cmap_map: IntArray  # (m,)       which map
-    cmap_size: IntArray  # (1,)       n: points of a map along either angle
-    cmap_grid: FloatArray  # (maps n n, 16)  coefficients of its cells [kJ/mol]
+    near: Int2  # (m, 2)     pairs with parameters of their own (1-4)
+    near_parameters: Float2  # (m, 3)     charge product [e²], σ [nm], ε [kJ/mol]
+    torsion: Int2  # (m, 4)
+    torsion_parameters: Float2  # (m, 3)     periodicity, phase [rad], k [kJ/mol]
+    bond: Int2  # (m, 2)
+    bond_parameters: Float2  # (m, 2)     length [nm], k [kJ/mol/nm²]
+    angle: Int2  # (m, 3)
+    angle_parameters: Float2  # (m, 2)     angle [rad], k [kJ/mol/rad²]
+    cmap: Int2  # (m, 8)     the atoms of two torsions
+    cmap_map: Int1  # (m,)       which map
+    cmap_size: Int1  # (1,)       n: points of a map along either angle
+    cmap_grid: Float2  # (maps n n, 16)  coefficients of its cells [kJ/mol]
 
 
 class Work(NamedTuple):
     """What evaluations write: positions, forces, the list of neighbours, the choice of terms."""
 
-    position: FloatArray  # (3 p,)     x, y, z of all atoms [nm]
-    listed_pose: FloatArray  # (a + 1, 12)  where bodies were when the list was made
-    box: FloatArray  # (a + 1, 6)  middle and half the edges of a box around the atoms of each body, in its frame; -1: none
-    force: FloatArray  # (3 p,)     [kJ/mol/nm]
-    cluster: IntArray  # (p,)       atoms of one number move as one; -1 for atoms that fill up
-    mark: IntArray  # (p,)       last atom that excludes each atom
-    cluster_end: IntArray  # (p,)       last atom of each cluster
-    block_sphere: FloatArray  # (blocks, 4)  centre and radius
-    block_cluster: IntArray  # (blocks,)  cluster of all atoms of a block, -2 where there are several
-    run_end: IntArray  # (blocks,)  where the row of blocks that all move as this one does ends
-    candidate: IntArray  # (blocks,)  blocks near the one at hand
-    row: IntArray  # (a + 1,)   first list entry of each atom
-    entry: IntArray  # (capacity,)  block · 256 + one bit per atom of it
-    block_works: (
-        IntArray  # (blocks,)  1 where an atom of the block has neighbours on the list, or a term that can change
-    )
-    at_work: IntArray  # (blocks,)  the blocks for which that is so, ascending
-    counters: IntArray  # (16,)
-    chosen: IntArray  # (5, m)     near, torsion, bond, angle and map terms that can change; then those of `AXIS_TERMS`
-    lanes: FloatArray  # (256 · 8,) 1 or 0 for every bit of every mask
+    position: Float1  # (3 p,)     x, y, z of all atoms [nm]
+    listed_pose: Float2  # (a + 1, 12)  where bodies were when the list was made
+    box: Float2  # (a + 1, 6)  middle and half the edges of a box around the atoms of each body, in its frame; -1: none
+    force: Float1  # (3 p,)     [kJ/mol/nm]
+    cluster: Int1  # (p,)       atoms of one number move as one; -1 for atoms that fill up
+    mark: Int1  # (p,)       last atom that excludes each atom
+    cluster_end: Int1  # (p,)       last atom of each cluster
+    block_sphere: Float2  # (blocks, 4)  centre and radius
+    block_cluster: Int1  # (blocks,)  cluster of all atoms of a block, -2 where there are several
+    run_end: Int1  # (blocks,)  where the row of blocks that all move as this one does ends
+    candidate: Int1  # (blocks,)  blocks near the one at hand
+    row: Int1  # (a + 1,)   first list entry of each atom
+    entry: Int1  # (capacity,)  block · 256 + one bit per atom of it
+    block_works: Int1  # (blocks,)  1 where an atom of the block has neighbours on the list, or a term that can change
+    at_work: Int1  # (blocks,)  the blocks for which that is so, ascending; then those of `TOUCHED`
+    present: Int1  # (blocks,)  one bit per atom that the list of neighbours holds: all but those of `surroundings`
+    packed: Float1  # (48 capacity,)  pairs with the surrounding body
+    packed_partner: Int1  # (8 capacity,)  their atoms there; -1 for lanes that fill up
+    packed_atom: Int1  # (a,)       atoms with such pairs
+    packed_row: Int1  # (a + 1,)   first vector of pairs of each of these
+    reaction: Float1  # (18,)      pose of the surrounding body at the last evaluation; the wrench on it in its frame
+    counters: Int1  # (21,)
+    chosen: Int2  # (5, m)     near, torsion, bond, angle and map terms that can change; then those of `AXIS_TERMS`
+    lanes: Float1  # (256 · 8,) 1 or 0 for every bit of every mask
 
 
 class FieldTables(NamedTuple):
@@ -97,6 +106,13 @@ class FieldTables(NamedTuple):
     pairs: Pairs
     terms: Terms
     work: Work
+
+
+# of one table of addresses: unpacking this many arrays takes longer than the forces on a small region
+read_atoms = reader(Atoms)
+read_pairs = reader(Pairs, Atoms)
+read_terms = reader(Terms, Atoms, Pairs)
+read_work = reader(Work, Atoms, Pairs, Terms)
 
 
 def aligned(count: int) -> FloatArray:
@@ -134,6 +150,12 @@ def make_work(atoms: int, term_counts: tuple[int, ...], capacity: int) -> Work:
         entry=np.zeros(capacity, dtype=np.int64),
         block_works=np.zeros(p // BLOCK, dtype=np.int64),
         at_work=np.zeros(p // BLOCK, dtype=np.int64),
+        present=np.zeros(p // BLOCK, dtype=np.int64),
+        packed=aligned(0),
+        packed_partner=np.zeros(0, dtype=np.int64),
+        packed_atom=np.zeros(atoms, dtype=np.int64),
+        packed_row=np.zeros(atoms + 1, dtype=np.int64),
+        reaction=np.zeros(18),
         counters=np.zeros(COUNTERS, dtype=np.int64),
         chosen=np.zeros((KINDS, max(term_counts, default=0) + 1), dtype=np.int64),
         lanes=lanes,

@@ -59,6 +59,7 @@ class Constraints(NamedTuple):
     L: Float2  # (p, p)
     scale: Float1  # (p,)
     order: Int1  # (p,)
+    rank: Int1  # (1,) of the system at the last evaluation
     wrenches: Float2  # (m, 6) of the constraints on touched bodies
     acting: Float2  # (k, 12) wrench of each loop on a and on b at the last evaluation, in their frames
     change: Float1  # (nv,)

@@ -35,6 +35,7 @@ CONTRADICTION = 1e-3  # part of the accelerations involved that no force can mee
 STAGE_GAP = 0.3  # [rad or m] stages of a step leave the closed shapes; a gap this wide is a step far too long
 CLOSED = 1e-10  # [rad, m, rad/s or m/s] gaps and slips that may be left after a step
 MAX_CLOSINGS = 20
+LATE = 8  # of these, from which on factors are made where the linkage is
 LONGEST_CLOSING = 0.5  # [rad or m] of any coordinate in one of them
 
 
@@ -132,18 +133,43 @@ def gather_wrenches(table):
     gather_drives(x)
 
 
+<<<<<<< HEAD
 @kernel
+=======
+@routine
+def accelerate_closed(table, where, h):
+    """Accelerations at (q, v) with the loops closed; returns OK, a body that failed, or another failure."""
+    bad = accelerate(table, where, h)
+    return bad if bad >= 0 else force_loops(table)
+
+
+@routine
+def accelerate_again(table, where, h):
+    """`accelerate_closed` at the same q as at the last evaluation: what it factored there holds."""
+    bad = accelerate(table, where, h)
+    return bad if bad >= 0 else force_loops_by(table, False)
+
+
+@routine
+>>>>>>> w/molecules
 def force_loops(table):
     """From the accelerations of the tree with its loops open to those with its loops closed; OK or a failure."""
+    return force_loops_by(table, True)
+
+
+@inlined
+def force_loops_by(table, factors):
+    """`force_loops`. factors: whether J M⁻¹ Jᵀ is another than at the last evaluation."""
     s = moving_of(table)
     x = constraints_of(table)
     if s.counts[LOADS] == 0:
         world_poses_root_to_leaf(table)
     if not loop_rows(table) or not largest(x.gap) <= STAGE_GAP:
         return LOOPS_OPEN
-    rank = factor_rows(table)
+    if factors:
+        x.rank[0] = factor_rows(table)
     involved = unmet_accelerations(table)
-    solve_semidefinite(x.scale, x.order, x.L, rank, x.right, x.force)
+    solve_semidefinite(x.scale, x.order, x.L, x.rank[0], x.right, x.force)
     if not contradiction(x) <= CONTRADICTION * involved:
         return LOOPS_CONTRADICT
     gather_wrenches(table)
@@ -207,21 +233,38 @@ def contradiction(x):
 @kernel
 def close_loops(table):
     """Brings loops together after a step: coordinates, then velocities; returns OK or LOOPS_OPEN."""
+    return close_from(table, -1, True)
+
+
+@routine
+def close_where_evaluated(table):
+    """`close_loops` of a step whose last evaluation, with explicit joints, was where it ends: its factors hold."""
+    return close_from(table, constraints_of(table).rank[0], True)
+
+
+@routine
+def close_drift(table):
+    """Brings coordinates together that drifted from where the last evaluation was, by its factors; OK or LOOPS_OPEN."""
+    return close_from(table, constraints_of(table).rank[0], False)
+
+
+@routine
+def close_from(table, rank, slips):
+    """`close_loops`. rank: of factors at hand, -1: none. slips: whether velocities are closed, too."""
     s = moving_of(table)
     x = constraints_of(table)
-    rank = -1
     done = False
-    for _ in range(MAX_CLOSINGS):
+    for k in range(MAX_CLOSINGS):
         energies(table)  # world poses and twists at (q, v)
         if not loop_rows(table):
             return LOOPS_OPEN
         gap = largest(x.gap)
-        if gap <= CLOSED and largest(x.slip) <= CLOSED:
+        if gap <= CLOSED and (not slips or largest(x.slip) <= CLOSED):
             done = True
             break
         if not gap <= STAGE_GAP:
             return LOOPS_OPEN
-        if rank < 0:
+        if rank < 0 or k == LATE:
             if articulate(table, EXPLICIT, 0.0) >= 0:
                 return LOOPS_OPEN
             rank = factor_rows(table)
@@ -231,9 +274,27 @@ def close_loops(table):
             integrate(s.tree, s.q, x.change, scale, s.q)
         else:
             push_back(table, rank, x.slip)
-            for k in range(s.v.shape[0]):
-                s.v[k] += x.change[k]
+            for d in range(s.v.shape[0]):
+                s.v[d] += x.change[d]
     return OK if done else LOOPS_OPEN
+
+
+@routine
+def stop_slips(table):
+    """Takes out of the velocities what constraints do not allow: v ← v - M⁻¹Jᵀ (J M⁻¹ Jᵀ)⁺ J v; LOOPS_OPEN at a gimbal lock.
+
+    Noise of covariance kT M⁻¹ becomes that of the linkage with its loops closed.
+    """
+    s = moving_of(table)
+    x = constraints_of(table)
+    energies(table)
+    if not loop_rows(table) or articulate(table, EXPLICIT, 0.0) >= 0:
+        return LOOPS_OPEN
+    x.rank[0] = factor_rows(table)
+    push_back(table, x.rank[0], x.slip)
+    for d in range(s.v.shape[0]):
+        s.v[d] += x.change[d]
+    return OK
 
 
 @inlined

@@ -8,6 +8,7 @@ the next step: forces that depend on q alone are found once per step.
 """
 
 import math
+from typing import Any
 
 from linkwork.core.jit import inlined, routine
 from linkwork.simulation.integrators.chart import DONE, EVALUATE, integrate
@@ -32,19 +33,36 @@ def begin(table, h):
     return EVALUATE
 
 
-@routine
-def resume(table, h, bad):
-    s = moving_of(table)
-    if bad != OK:
-        return bad
-    s.counts[ITERATIONS] += 1
-    n = s.v.shape[0]
-    if s.counts[ITERATIONS] == 1:
-        for k in range(n):
+@inlined
+def evaluate_next(table):
+    return EVALUATE
+
+
+def make_integrator(after_drift: Any = evaluate_next) -> Integrator:
+    """after_drift(table): what is done to the coordinates before forces are found there; EVALUATE or a failure."""
+
+    @routine
+    def resume(table, h, bad):
+        s = moving_of(table)
+        if bad != OK:
+            return bad
+        s.counts[ITERATIONS] += 1
+        if s.counts[ITERATIONS] > 1:
+            return second_kick(table, h)
+        for k in range(s.v.shape[0]):
             s.stages[HALF, k] = s.v[k] + 0.5 * h * s.qdd[k]
             s.v[k] = s.stages[HALF, k] + 0.5 * h * s.qdd[k]
         integrate(s.tree, s.start_q, s.stages[HALF], h, s.q)
-        return EVALUATE
+        return after_drift(table)
+
+    return Integrator(begin, resume, stays_at_q=stays_at_q)
+
+
+@routine
+def second_kick(table, h):
+    """One round of the equation for the new velocity; DONE, EVALUATE or NOT_CONVERGED."""
+    s = moving_of(table)
+    n = s.v.shape[0]
     change = 0.0
     scale = 0.0
     for k in range(n):
@@ -73,4 +91,4 @@ def stays_at_q(table):
     return moving_of(table).counts[ITERATIONS] > 1
 
 
-KICK_DRIFT_KICK = Integrator(begin, resume, stays_at_q=stays_at_q)
+KICK_DRIFT_KICK = make_integrator()

@@ -84,6 +84,7 @@ def allocate_constraints(model: Model, bodies: int, freedoms: int, answers: bool
         L=np.zeros((p, p)),
         scale=np.zeros(p),
         order=np.zeros(p, dtype=np.int64),
+        rank=np.zeros(1, dtype=np.int64),
         wrenches=np.zeros((m, 6)),
         acting=np.zeros((k, 12)),
         change=untouched(nv),

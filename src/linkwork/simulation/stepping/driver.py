@@ -51,14 +51,16 @@ def make_finish(integrator: Integrator) -> Any:
     return finish
 
 
-def make_step(integrator: Integrator, evaluate: Any, close: Any = nothing_to_close) -> Any:
+def make_step(integrator: Integrator, evaluate: Any, close: Any = nothing_to_close, again: Any = None) -> Any:
     """step(table, h), one step of h [s] or none: OK, or why it failed.
 
     evaluate(table, where, h): accelerations at (q, v) into `qdd`; OK or a failure. close(table): what constraints need at
-    the end of a step; DONE or a failure.
+    the end of a step; DONE or a failure. again: `evaluate` where only velocities are others than at the last one, if that
+    can be done for less.
     """
     begin, resume, where_joints_act = integrator.begin, integrator.resume, integrator.where_joints_act
     finish = make_finish(integrator)
+    evaluate = evaluate if again is None else make_evaluate_where(integrator, evaluate, again)
 
     @routine
     def step(table, h):
@@ -78,9 +80,22 @@ def make_step(integrator: Integrator, evaluate: Any, close: Any = nothing_to_clo
     return step if resume is not None else step_without_evaluations
 
 
-def make_advance(integrator: Integrator, evaluate: Any = None, close: Any = nothing_to_close) -> Any:
+def make_evaluate_where(integrator: Integrator, evaluate: Any, again: Any) -> Any:
+    """`evaluate`, or `again` where the integrator stays at the coordinates of the last evaluation."""
+    stays_at_q = integrator.stays_at_q
+
+    @inlined
+    def evaluate_where(table, where, h):
+        if stays_at_q(table):
+            return again(table, where, h)
+        return evaluate(table, where, h)
+
+    return evaluate_where
+
+
+def make_advance(integrator: Integrator, evaluate: Any = None, close: Any = nothing_to_close, again: Any = None) -> Any:
     """advance(table, h, n), up to n steps of h [s]: OK or why it stopped, and the number of steps that were made."""
-    step = make_step(integrator, evaluate, close)
+    step = make_step(integrator, evaluate, close, again)
     begin_steps, end_steps, note_efforts = integrator.begin_steps, integrator.end_steps, integrator.note_efforts
 
     @routine
@@ -100,7 +115,7 @@ def make_advance(integrator: Integrator, evaluate: Any = None, close: Any = noth
     return advance
 
 
-def make_go_on(integrator: Integrator, evaluate: Any, close: Any) -> Any:
+def make_go_on(integrator: Integrator, evaluate: Any, close: Any, again: Any = None) -> Any:
     """go_on(table, h, status, bad, is_given): a step of h [s] up to where Python is asked for forces: EVALUATE then.
 
     status: BEGIN at first, then EVALUATE; END after the last of some steps, to note what acted in it. bad: OK, or why
@@ -110,6 +125,7 @@ def make_go_on(integrator: Integrator, evaluate: Any, close: Any) -> Any:
     begin, resume, where_joints_act = integrator.begin, integrator.resume, integrator.where_joints_act
     stays_at_q, note_efforts = integrator.stays_at_q, integrator.note_efforts
     finish = make_finish(integrator)
+    evaluate = evaluate if again is None else make_evaluate_where(integrator, evaluate, again)
 
     @inlined
     def accelerate(table, h, bad, is_given):

@@ -18,6 +18,7 @@ from linkwork.core.messages.describe import line_of_attributes, table_of_attribu
 from linkwork.dynamics.front import energy, forward_dynamics
 from linkwork.dynamics.inputs import as_model, as_state
 from linkwork.errors import StateError
+from linkwork.loops.closing import close_loops
 from linkwork.model import layout
 from linkwork.model.model import Model
 from linkwork.model.state import State
@@ -28,7 +29,7 @@ BOLTZMANN = 0.00831446261815324  # [kJ/mol/K], in the units of molecules (nm, ps
 
 
 class RandomVelocities:
-    """Draws joint velocities of covariance kT M⁻¹ at any coordinates of a model."""
+    """Draws joint velocities of covariance kT M⁻¹ at any coordinates of a model; where it has loops, what they leave of it."""
 
     def __repr__(self) -> str:
         return line_of_attributes(self)
@@ -58,7 +59,8 @@ class RandomVelocities:
         wrenches = root * np.einsum("bij,bj->bi", self._factors, rng.normal(size=(self.model.n_bodies, 6)))
         effort = root * self._armature * rng.normal(size=self.model.nv)
         still = State(q, np.zeros(self.model.nv))
-        return forward_dynamics(self._inertia_only, still, effort, wrenches)
+        v = forward_dynamics(self._inertia_only, still, effort, wrenches)
+        return close_loops(self.model, State(q, v)).v if self.model.is_constrained else v
 
 
 def inertia_factors(model: Model) -> FloatArray:

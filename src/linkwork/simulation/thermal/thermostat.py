@@ -1,7 +1,8 @@
 """A Langevin thermostat at work on a moving linkage: a whole model, or the active joints of one.
 
 After each step velocities change as friction and noise change them in the time h, exactly: v ← c v + √(1 - c²) ξ with
-c = exp(-γ h) and ξ of covariance kT M⁻¹ (equation 1 of docs/proteins.md). Noise is a change of velocities, not a force: no
+c = exp(-γ h) and ξ of covariance kT M⁻¹ (equation 1 of docs/proteins.md); of a closed linkage, what its loops leave of it.
+Noise is a change of velocities, not a force: no
 acceleration and no metric of accelerations sees it.
 """
 
@@ -22,9 +23,12 @@ from linkwork.dynamics.aba import (
     velocities_root_to_leaf,
 )
 from linkwork.errors import StateError
+from linkwork.loops.system import loop_plan
 from linkwork.model.layout import ARMATURE, INERTIA
 from linkwork.model.model import Model
-from linkwork.simulation.moving import Moving, moving_of
+from linkwork.simulation.constrained.constraints import constraints_of, is_constrained
+from linkwork.simulation.constrained.loop_forces import stop_slips
+from linkwork.simulation.moving import OK, Moving, moving_of
 from linkwork.simulation.thermal.fixman import FixmanPotential, log_det_and_slopes
 from linkwork.simulation.thermal.langevin import Langevin
 from linkwork.spatial.memory import load10
@@ -99,16 +103,23 @@ def relax_velocities(table, noise, joint_noise, still, root, kept):
     return -1
 
 
+@kernel
+def fit_velocities(table):
+    """Takes out of the velocities what loops and couplings do not allow; OK or a failure, and how many that are."""
+    if not is_constrained(table):
+        return OK, 0
+    return stop_slips(table), constraints_of(table).rank[0]
+
+
 class Thermostat:
     """A thermostat at work in a simulation. `words` (6,) holds where its random numbers stand, for checkpoints."""
 
     def __init__(self, settings: Langevin, model: Model):
         if not isinstance(settings, Langevin):
             raise StateError(f"thermostat is {settings!r}; give linkwork.Langevin(temperature), or None.")
-        if model.is_constrained:
+        if model.is_constrained and settings.fixman:
             raise StateError(
-                f"model '{model.name}' has loops or couplings, and random velocities that fit them are not known; cut "
-                "them, or leave out the thermostat."
+                f"model '{model.name}' has loops or couplings, for which Fixman's potential is not known; leave fixman out."
             )
         self.settings, self.model = settings, model
         self.rng = np.random.Generator(np.random.PCG64(settings.seed))
@@ -117,6 +128,7 @@ class Thermostat:
         n, nv = model.n_bodies, model.nv
         self._noise, self._still = np.zeros(6 * n + nv), np.zeros(3)
         self._root = math.sqrt(settings.boltzmann * settings.temperature)
+        self._held = loop_plan(model).count if model.is_constrained else 0  # velocities that constraints take away
         self._fixman: Any = None
         if settings.fixman:
             FixmanPotential(model, settings.temperature, settings.boltzmann)  # refuses joints it does not know
@@ -134,7 +146,10 @@ class Thermostat:
         self.rng.standard_normal(out=self._noise[:size])
         noise, joint_noise = self._noise[: 6 * bodies].reshape(bodies, 6), self._noise[6 * bodies : size]
         kept = math.exp(-self.settings.friction * h)
-        return int(relax_velocities(table, noise, joint_noise, self._still, self._root, kept))
+        status = int(relax_velocities(table, noise, joint_noise, self._still, self._root, kept))
+        if status == OK and self.model.is_constrained:
+            status, self._held = fit_velocities(table)
+        return status
 
     def efforts(self, moving: Moving, bodies: int, velocities: int) -> FloatArray:
         """Efforts of Fixman's potential at q on a moving linkage, shape (velocities,)."""
@@ -159,8 +174,9 @@ class Thermostat:
         return -0.5 * self._root * self._root * slopes
 
     def temperature(self, kinetic: float, velocities: int) -> float:
-        """2 E_kin / (nv k) [K]."""
-        return 2.0 * kinetic / (velocities * self.settings.boltzmann) if velocities else math.nan
+        """2 E_kin / (f k) [K], with f the velocities that constraints leave free."""
+        free = velocities - self._held
+        return 2.0 * kinetic / (free * self.settings.boltzmann) if free > 0 else math.nan
 
     # ------------------------------------------------------------------------------------------------------ checkpoints
 

@@ -13,7 +13,7 @@ from linkwork.molecules.forces.solvent.descreening import forces_through_radii, 
 from linkwork.molecules.forces.solvent.inside import choose_kin, list_inside
 from linkwork.molecules.forces.solvent.screening import pairs_in_solvent, screening_of_kin
 from linkwork.molecules.forces.solvent.tables import INSIDE_IS_VALID
-from linkwork.molecules.forces.tables import FIELD_OK, HAS_AXIS_TERMS, LIST_BUILDS
+from linkwork.molecules.forces.tables import AT_WORK, FIELD_OK, HAS_AXIS_TERMS, LIST_BUILDS
 
 
 @routine
@@ -25,7 +25,7 @@ def evaluate_in_solvent(tables, own_tables, poses, out):
     atoms, pairs, terms, work = tables
     solvent, own = own_tables
     builds = work.counters[LIST_BUILDS]
-    status = refresh_list(tables, poses)
+    status = refresh_list(tables, poses, False)
     if status != FIELD_OK:
         return 0.0, status
     if own.counters[INSIDE_IS_VALID] == 0:
@@ -49,7 +49,7 @@ def evaluate_in_solvent(tables, own_tables, poses, out):
     pass_on(own)
     forces_through_radii(work, solvent, own)
     energy += bonded_forces(terms, work)
-    gather_wrenches(atoms, work, poses, out)
+    gather_wrenches(atoms, work, poses, out, work.counters[AT_WORK])
     return energy, FIELD_OK
 
 

@@ -9,9 +9,10 @@ Pairs inside a rigid part keep r, and their forces move nothing; what they do to
 import math
 
 from linkwork.core.jit import inlined, routine
+from linkwork.molecules.forces.pair_forces import eight_pairs, law_of
 from linkwork.molecules.forces.solvent.descreening import distance2, push_apart
 from linkwork.molecules.forces.solvent.tables import CHARGE, KIN_COUNT, SHIFT
-from linkwork.molecules.forces.tables import AT_WORK, BLOCK, CUTOFF2, REACTION_C, REACTION_K, SWITCH, SWITCH_SLOPE
+from linkwork.molecules.forces.tables import AT_WORK, BLOCK, CUTOFF2, SWITCH_SLOPE
 from linkwork.spatial.simd import splat, vload, vstore, vsum
 from linkwork.spatial.simd_math import vexp, vrsqrt, vselect_less
 
@@ -38,9 +39,8 @@ def pairs_in_solvent(pairs, work, solvent, own):
     position, parameters = work.position, pairs.parameters
     p = work.cluster.shape[0]
     one, zero = splat(1.0), splat(0.0)
-    k_field, c_field = pairs.settings[REACTION_K], splat(pairs.settings[REACTION_C])
-    begin_fade, fade = splat(pairs.settings[SWITCH]), pairs.settings[SWITCH_SLOPE]
-    shift = splat(solvent.settings[SHIFT])
+    law, shift = law_of(pairs.settings), splat(solvent.settings[SHIFT])
+    fades = pairs.settings[SWITCH_SLOPE] > 0.0
     energy = zero
     atoms = work.row.shape[0] - 1
     for w in range(work.counters[AT_WORK]):
@@ -69,29 +69,14 @@ def pairs_in_solvent(pairs, work, solvent, own):
                 kqq = screened_charge * (vload(solvent.parameters, CHARGE * p + j) * inside)
                 over_f, of_distance, of_radii = screened(r2, B * B_j, quarter * vload(own.inverse, j), kqq)
                 inverse2 = inverse * inverse
-                s = half_sigma + vload(parameters, j)
-                s2 = s * s * inverse2
-                s6 = s2 * s2 * s2
-                attraction = root_epsilon * vload(parameters, p + j) * s6
+                depth = root_epsilon * vload(parameters, p + j)
                 qq = charge * (vload(parameters, 2 * p + j) * inside)
-                coulomb = qq * inverse
-                field = k_field * qq
-                dispersion = attraction * (s6 - one)
-                push = attraction * (12.0 * s6 - splat(6.0))  # -r dE/dr
-                if fade > 0.0:
-                    r = r2 * inverse
-                    x = fade * (r - begin_fade)
-                    x = vselect_less(x, zero, zero, vselect_less(x, one, x, one))
-                    rest = one - x
-                    slope = (-30.0 * fade) * (x * x * rest * rest)  # dS/dr
-                    S = one - x * x * x * (splat(10.0) - x * (splat(15.0) - 6.0 * x))
-                    push = push * S - dispersion * slope * r
-                    dispersion = dispersion * S
-                energy = energy + (dispersion + coulomb + (field * r2 - qq * c_field)) - (over_f - kqq * shift)
+                sigma = half_sigma + vload(parameters, j)
+                found, g = eight_pairs(law, fades, r2, inverse, inverse2, sigma, depth, qq)
+                energy = energy + (found - (over_f - kqq * shift))
                 pull = pull + of_radii * B_j
                 vstore(own.pull, j, vload(own.pull, j) + B * of_radii)
-                g = (push + coulomb) * inverse2 - 2.0 * field - of_distance
-                vstore(own.pair_g, k * BLOCK, g)
+                vstore(own.pair_g, k * BLOCK, g - of_distance)
             own.pull[i] += vsum(pull)
     return vsum(energy)
 

@@ -1,13 +1,21 @@
 """Steps by kick, drift, kick of linkages with loops, and of any linkage with forces from Python."""
 
 from linkwork.core.jit import kernel
-from linkwork.simulation.constrained.calling import close_loops
-from linkwork.simulation.integrators.kick_drift_kick import KICK_DRIFT_KICK
+from linkwork.simulation.constrained.loop_forces import close_where_evaluated
+from linkwork.simulation.integrators.kick_drift_kick import KICK_DRIFT_KICK, make_integrator
 from linkwork.simulation.stepping.driver import make_advance, make_go_on
-from linkwork.simulation.stepping.evaluate_loops import close_any, evaluate_any, evaluate_loops
+from linkwork.simulation.stepping.evaluate_loops import (
+    close_any_where_evaluated,
+    close_drift_any,
+    evaluate_any,
+    evaluate_any_again,
+    evaluate_loops,
+    evaluate_loops_again,
+)
 
-_advance = make_advance(KICK_DRIFT_KICK, evaluate_loops, close_loops)
-_go_on = make_go_on(KICK_DRIFT_KICK, evaluate_any, close_any)
+_advance = make_advance(KICK_DRIFT_KICK, evaluate_loops, close_where_evaluated, again=evaluate_loops_again)
+# Loops are closed before forces are asked for, so that these hold where the step ends: one call per step.
+_go_on = make_go_on(make_integrator(close_drift_any), evaluate_any, close_any_where_evaluated, again=evaluate_any_again)
 
 
 @kernel
