@@ -7,7 +7,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.statics.balance import Balance
-from linkwork.statics.elimination.many_sides import PACKED_COLUMNS
+from linkwork.statics.elimination.solve import Pushes
 from linkwork.statics.loads import gather
 from linkwork.statics.standing import Standing
 
@@ -108,7 +108,7 @@ def test_modes_of_closed_and_floating_rods_are_those_of_dense_matrices(make):
     agrees(model, state.q, 12)
 
 
-@pytest.mark.parametrize("sides", [1, 2, 5])
+@pytest.mark.parametrize("sides", [1, 5, 8, 19])
 @pytest.mark.parametrize("base", [None, lw.Free()])
 def test_several_right_sides_are_solved_as_each_alone(make_tree, rng, sides, base):
     model = make_tree(seed=7, branching=0.4, stiffness=True, armature=True, **({} if base is None else {"base": base}))
@@ -118,13 +118,34 @@ def test_several_right_sides_are_solved_as_each_alone(make_tree, rng, sides, bas
     alone, together = np.zeros_like(right), np.zeros_like(right)
     for b, x in zip(right, alone, strict=True):
         balance.solve(b, x)
-    packed = np.zeros((model.nv, PACKED_COLUMNS))
-    balance.pack(packed)
-    twists, scratch = np.zeros((2, model.n_bodies, 6 * sides))
-    balance.solve_packed(packed, right.copy(), together, twists, scratch)
+    balance.solve_sides(right, together)
     scale = np.abs(alone).max()
     np.testing.assert_allclose(together, alone, atol=1000 * EPS * scale * model.n_bodies)
     product, still = np.zeros_like(right), np.zeros(model.nv)
-    balance.mass_times_many(together, product, twists, scratch)
+    balance.mass_times(together, product)
     M = lw.mass_matrix(model, lw.State(balance.place.q, still))
     np.testing.assert_allclose(product, together @ M, atol=1000 * EPS * np.abs(M).max() * scale * model.n_bodies)
+
+
+@pytest.mark.parametrize("rows", [3, 11])
+@pytest.mark.parametrize("base", [None, lw.Free()])
+def test_wrenches_on_bodies_are_solved_for_beside_efforts(make_tree, rng, rows, base):
+    """Sides 0 and 1 are efforts; the others push three bodies and the world, which does not answer."""
+    model = make_tree(seed=8, branching=0.5, stiffness=True, **({} if base is None else {"base": base}))
+    q = model.random_state(rng).q
+    balance = Balance(model, gather(model, None, None, None), q)
+    balance.eliminate_exactly(30.0)
+    bodies = np.array([-1, 0, model.n_bodies // 2, model.n_bodies - 1])
+    C, right = rng.normal(size=(rows, 24)), rng.normal(size=(2, model.nv))
+    x, answers = np.zeros((2 + rows, model.nv)), np.zeros((rows, 2 + rows))
+    balance.solve_sides(right, x, Pushes(C.reshape(-1, 6), bodies, 2), answers)
+    J = np.zeros((rows, model.nv))
+    for k in range(model.nv):
+        unit = np.zeros(model.nv)
+        unit[k] = 1.0
+        J[:, k] = C[:, 6:] @ lw.body_twists(model, lw.State(q, unit))[bodies[1:]].ravel()
+    alone = np.zeros_like(x)
+    balance.solve_sides(np.concatenate([right, J]), alone)
+    scale = np.abs(alone).max()
+    np.testing.assert_allclose(x, alone, atol=1000 * EPS * scale * model.n_bodies)
+    np.testing.assert_allclose(answers, J @ alone.T, atol=1000 * EPS * scale * np.abs(J).max() * model.nv)

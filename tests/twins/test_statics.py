@@ -13,7 +13,8 @@ from linkwork.spatial.matrices import rigid_matrix
 from linkwork.statics.balance import Balance
 from linkwork.statics.elimination.energy import potential_energy
 from linkwork.statics.elimination.forces import place_bodies
-from linkwork.statics.elimination.sweeps import eliminate_leaf_to_root, solve_right_side
+from linkwork.statics.elimination.solve import Pushes
+from linkwork.statics.elimination.sweeps import eliminate_leaf_to_root
 from linkwork.statics.elimination.workspace import make_place, nothing_acting
 
 EPS = np.finfo(float).eps
@@ -189,7 +190,7 @@ def test_the_same_sweep_is_a_linearly_implicit_euler_step(case, rng):
     momenta = np.array([rigid_matrix(ten) @ V for ten, V in zip(inertia, twists, strict=True)]) / h
     efforts = balance.r + model.arrays.dof[:, ARMATURE] * v / h
     x = np.zeros(model.nv)
-    solve_right_side(model.arrays, balance.place, balance.work, efforts, momenta, np.arange(model.n_bodies), x)
+    balance.solve_sides(efforts[None], x[None], Pushes(momenta, np.arange(model.n_bodies), 0))
     M = lw.mass_matrix(model, state)
     dense = M / h**2 + plain.second_derivative(q) + np.diag(damping / h)
     expected = np.linalg.solve(dense, -plain.gradient(q) + M @ v / h)

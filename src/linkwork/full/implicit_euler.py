@@ -23,8 +23,9 @@ from linkwork.spatial.inertia import gyroscopic_wrench, rigid_times_twist
 from linkwork.spatial.memory import load6, load10, store6
 from linkwork.spatial.vectors import ZERO6, add6, cross_motion, scale6, sub6, twist_to_child
 from linkwork.statics.elimination.forces import move_coordinates, place_bodies, unbalanced_efforts
-from linkwork.statics.elimination.sweeps import eliminate_leaf_to_root, solve_right_side
-from linkwork.statics.elimination.workspace import Acting, make_place, make_work
+from linkwork.statics.elimination.solve import Pushes, make_sides, solve_sides
+from linkwork.statics.elimination.sweeps import eliminate_leaf_to_root
+from linkwork.statics.elimination.workspace import U_, Acting, make_place, make_work
 
 FloatArray = NDArray[np.float64]
 
@@ -63,6 +64,7 @@ class ImplicitEuler:
         self._r, self._x = np.zeros(model.nv), np.zeros(model.nv)
         self._motion, self._pushes = np.zeros((model.n_bodies, 12)), np.zeros((model.n_bodies, 6))
         self._bodies, self._S = np.arange(model.n_bodies), np.zeros((model.nv, 6))
+        self._sides = make_sides(model.n_bodies, model.nv)
 
     def step(self, q: FloatArray, v: FloatArray, h: float, acting: View, laws: FloatArray) -> int:
         """Moves q and v on by h [s], or leaves them; OK, OVERFLOW, or a body whose joint has a zero pivot.
@@ -83,7 +85,7 @@ class ImplicitEuler:
             return int(singular)
         momentum_pushes(arrays, q, v, h, self._S, self._motion, self._pushes)
         right = self._r + arrays.dof[:, ARMATURE] * v / h
-        solve_right_side(arrays, self._place, self._work, right, self._pushes, self._bodies, self._x)
+        self._solve(right, Pushes(self._pushes, self._bodies, 0), self._x)
         if not np.isfinite(self._x).all():
             return OVERFLOW
         move_coordinates(arrays.tree, q.copy(), self._x, 1.0, q)
@@ -93,9 +95,12 @@ class ImplicitEuler:
     def solve(self, right: FloatArray) -> FloatArray:
         """x of (matrix of the last step) x = right, (nv,)."""
         x = np.zeros(self.model.nv)
-        none, nobody = np.zeros((0, 6)), np.zeros(0, dtype=np.int64)
-        solve_right_side(self.model.arrays, self._place, self._work, right, none, nobody, x)
+        self._solve(right, Pushes(np.zeros((0, 6)), np.zeros(0, dtype=np.int64), 0), x)
         return x
+
+    def _solve(self, right: FloatArray, pushes: Pushes, x: FloatArray) -> None:
+        tree, factors, none = self.model.arrays.tree, self._work.factors, np.zeros((0, 0))
+        solve_sides(tree, self._place, factors, U_, self._sides, right[None], pushes, x[None], none)
 
     def _joint_forces(
         self, v: FloatArray, h: float, given: FloatArray, laws: FloatArray

@@ -14,27 +14,16 @@ from linkwork.simulation.loading.load_columns import LOAD_STIFFNESS
 from linkwork.spatial.memory import load3
 from linkwork.statics.elimination.energy import energy_change, potential_energy
 from linkwork.statics.elimination.forces import length3, move_coordinates, place_bodies, unbalanced_efforts
-from linkwork.statics.elimination.many_sides import pack_factors, solve_many
 from linkwork.statics.elimination.products import mass_times
-from linkwork.statics.elimination.sweeps import (
-    eliminate_leaf_to_root,
-    follow_negative_pivot,
-    solve_pushes,
-    solve_right_side,
-)
-from linkwork.statics.elimination.workspace import (
-    P_,
-    TWIST,
-    Acting,
-    make_place,
-    make_work,
-)
+from linkwork.statics.elimination.solve import Pushes, follow_negative_pivot, make_sides, solve_sides
+from linkwork.statics.elimination.sweeps import eliminate_leaf_to_root
+from linkwork.statics.elimination.workspace import P_, U_, Acting, make_place, make_work
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 NO_DIAGONAL = np.zeros(0)
-NO_PUSHES, NO_BODIES = np.zeros((0, 6)), np.zeros(0, dtype=np.int64)
+NO_PUSHES, NO_ANSWERS = Pushes(np.zeros((0, 6)), np.zeros(0, dtype=np.int64), 0), np.zeros((0, 0))
 
 # Motions that nothing resists (a link that spins about its own axis, a body afloat) must not run away on rounding. Each is
 # resisted with this part of what loads could resist with. Newton's error shrinks by about this factor per step, so it stays
@@ -94,6 +83,7 @@ class Balance:
         self.acting = acting
         self.place, self.trial = make_place(model), make_place(model)
         self.work = make_work(model)
+        self.sides = make_sides(model.n_bodies, model.nv)
         self.r = np.zeros(model.nv)  # unbalanced efforts at `place`
         self.x = np.zeros(model.nv)  # the last step that was solved for
         self._moved = np.array(q)
@@ -152,43 +142,29 @@ class Balance:
 
     def solve(self, r: FloatArray, x: FloatArray) -> tuple[float, float]:
         """x for the efforts r; returns the largest rotation [rad] and displacement [m] of a body."""
-        turn, way = solve_right_side(self.arrays, self.place, self.work, r, NO_PUSHES, NO_BODIES, x)
+        turn, way = self.solve_sides(r[None], x[None])
         return float(turn), float(way)
 
-    def push_all(self, rows: FloatArray, bodies: IntArray) -> tuple[FloatArray, FloatArray]:
-        """H⁻¹Jᵀ (nv, p) and J H⁻¹Jᵀ (p, p) of constraints with the rows (p, 6 m) on the twists of bodies (m,)."""
-        p = rows.shape[0]
-        Y, A = np.zeros((self.model.nv, p)), np.zeros((p, p))
-        by_body = rows.reshape(-1, 6)
-        solve_pushes(self.arrays, self.place, self.work, by_body, bodies, np.zeros(self.model.nv), Y, A)
-        return Y, A
-
-    def twists(self, bodies: IntArray) -> FloatArray:
-        """Twists of bodies in the last solution, stacked, shape (6 m,); the world's are zero."""
-        rows = self.work.body[np.maximum(bodies, 0), TWIST : TWIST + 6]
-        return np.where(bodies[:, None] >= 0, rows, 0.0).ravel()
+    def solve_sides(
+        self,
+        right: FloatArray,
+        x: FloatArray,
+        pushes: Pushes = NO_PUSHES,
+        answers: FloatArray = NO_ANSWERS,
+        back: int = U_,
+    ) -> tuple[float, float]:
+        """x (m, nv) for several right sides, as `elimination.solve.solve_sides` says."""
+        tree = self.arrays.tree
+        return solve_sides(tree, self.place, self.work.factors, back, self.sides, right, pushes, x, answers)  # type: ignore[no-any-return]
 
     def negative_direction(self, body: int, x: FloatArray) -> float:
         """x along which the factored energy falls away; returns the largest rotation of a body."""
-        return float(follow_negative_pivot(self.arrays, self.place, self.work, body, x))
+        scratch = np.zeros((self.model.n_bodies, 6))
+        return float(follow_negative_pivot(self.arrays.tree, self.place, self.work.factors, body, x, scratch))
 
     def mass_times(self, x: FloatArray, out: FloatArray) -> None:
-        """out ← M x at `place`, rotors included."""
-        self.mass_times_many(x[None], out[None], *np.zeros((2, self.model.n_bodies, 6)))
-
-    def mass_times_many(self, x: FloatArray, out: FloatArray, twists: FloatArray, momenta: FloatArray) -> None:
-        """The same for the rows of x (m, nv); twists and momenta (n, 6 m) are scratch."""
-        mass_times(self.arrays, self.place, self.work.added, x, twists, momenta, out)
-
-    def pack(self, packed: FloatArray) -> None:
-        """packed (nv, 18) ← the factors of the last elimination, for `solve_packed`."""
-        pack_factors(self.arrays, self.place, self.work, packed)
-
-    def solve_packed(
-        self, packed: FloatArray, r: FloatArray, x: FloatArray, twists: FloatArray, wrenches: FloatArray
-    ) -> None:
-        """x (m, nv) for the rows of r (m, nv), which are overwritten; leaves the twists (n, 6 m) of bodies."""
-        solve_many(self.arrays, self.place, packed, r, wrenches, twists, x)
+        """out ← M x at `place`, rotors included, for one vector or for rows of several."""
+        mass_times(self.arrays, self.place, self.work.added, np.atleast_2d(x), self.sides, np.atleast_2d(out))
 
     def curvature(self, x: FloatArray) -> float:
         """xᵀ∂²U x at `place`, from the change of unbalanced efforts over a short way."""

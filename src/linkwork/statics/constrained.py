@@ -21,7 +21,8 @@ from linkwork.loops.minimal_norm import Factors, factor_indefinite
 from linkwork.loops.system import LoopPlan, LoopSystem
 from linkwork.statics.balance import Balance
 from linkwork.statics.elimination.forces import cut_forces
-from linkwork.statics.elimination.workspace import R_WORLD
+from linkwork.statics.elimination.solve import Pushes
+from linkwork.statics.elimination.workspace import R_WORLD, U_
 from linkwork.statics.newton import (
     ARMIJO,
     BLENDS,
@@ -56,8 +57,10 @@ LOOSELY, LOOSEST = (
 class Saddle(NamedTuple):
     """The elimination of the constraints: how joints answer constraint forces, and J H⁻¹Jᵀ on those that count."""
 
-    Y: FloatArray  # (nv, p)  H⁻¹Jᵀ
+    Y: FloatArray  # (p, nv)  rows: H⁻¹Jᵀ
     factors: Factors  # of J H⁻¹Jᵀ
+    x: FloatArray  # (nv,)  H⁻¹r of the unbalanced efforts r
+    moving: FloatArray  # (p,)  J H⁻¹r
 
     @property
     def values(self) -> FloatArray:
@@ -92,8 +95,22 @@ class ClosedBalance:
 
     def saddle(self) -> Saddle:
         """Needs an elimination at `place`. Cost: O(p n)."""
-        Y, A = self.balance.push_all(self.system.C, self.plan.bodies)
-        return Saddle(Y, factor_indefinite(0.5 * (A + A.T)))
+        X, A = self.answers(self.balance.r[None], U_)
+        return Saddle(X[1:], factor_indefinite(0.5 * (A[:, 1:] + A[:, 1:].T)), X[0], A[:, 0])
+
+    def answers(self, right: FloatArray, back: int) -> tuple[FloatArray, FloatArray]:
+        """H⁻¹ of m right sides and of Jᵀ (m + p, nv), and J times it (p, m + p). back: as in `solve_sides`."""
+        m, p = right.shape[0], self.plan.count
+        X, A = np.empty((m + p, self.plan.model.nv)), np.empty((p, m + p))
+        self.balance.solve_sides(right, X, Pushes(self.system.C.reshape(-1, 6), self.plan.bodies, m), A, back)
+        return X, A
+
+    def solve(self, right: FloatArray, x: FloatArray) -> FloatArray:
+        """x (m, nv) ← H⁻¹ of right sides; returns J x (p, m)."""
+        moving = np.empty((self.plan.count, right.shape[0]))
+        pushes = Pushes(self.system.C.reshape(-1, 6), self.plan.bodies, right.shape[0])
+        self.balance.solve_sides(right, x, pushes, moving)
+        return moving
 
     @property
     def gap(self) -> float:
@@ -113,7 +130,7 @@ class ClosedBalance:
             if not gap < 0.8 * before:
                 return None
             before = gap
-            q = plan.model.integrate(q, -(saddle.Y @ saddle.solve(system.gap)))
+            q = plan.model.integrate(q, -(saddle.solve(system.gap) @ saddle.Y))
             balance.look_at(q)
         return None
 
@@ -137,11 +154,8 @@ def settle_closed(
         if is_there:
             blend = 0.0
         blend, saddle, unstable = _eliminate(closed, blend, done.history[-1], is_there)
-        x, step = balance.x, np.zeros(closed.plan.count)
-        balance.solve(balance.r, x)
-        moving = closed.system.C @ balance.twists(closed.plan.bodies)
-        step = saddle.solve(-closed.system.gap - moving)
-        x += saddle.Y @ step
+        step = saddle.solve(-closed.system.gap - saddle.moving)
+        x = balance.x = saddle.x + step @ saddle.Y
         if is_there:
             turn, way = _extent(closed, x)
             if unstable == 0 or not leave_saddles or done.saddles_left >= MOST_SADDLES or not _leave_saddle(closed):
@@ -165,8 +179,8 @@ def _leave_saddle(closed: ClosedBalance) -> bool:
     best: tuple[float, FloatArray, float] | None = None
     for _ in range(DIRECTIONS):
         x = np.zeros(plan.model.nv)
-        balance.solve(rng.normal(size=plan.model.nv), x)  # random efforts, not random steps: what is soft moves most
-        x += saddle.Y @ saddle.solve(-(closed.system.C @ balance.twists(plan.bodies)))
+        moving = closed.solve(rng.normal(size=(1, plan.model.nv)), x[None])  # efforts, not steps: what is soft moves most
+        x += saddle.solve(-moving[:, 0]) @ saddle.Y
         size = KICK / max(_extent(closed, x)[0], 1e-300)
         for scale in (size, -size):
             if closed.close(saddle, balance.look(x, scale).copy()) is not None:

@@ -102,12 +102,13 @@ class Equilibrium:
         """By the elimination of the search: exact but for loads and reactions that turn with their bodies."""
         nv = self.model.nv
         x = np.zeros(nv)
-        self.balance.solve(np.ascontiguousarray(right[:nv]), x)
+        efforts = np.ascontiguousarray(right[:nv])
         if not self.model.loops:
+            self.balance.solve(efforts, x)
             return x
-        moving = self.system.C @ self.balance.twists(self.plan.bodies)
+        moving = self.closed.solve(efforts[None], x[None])[:, 0]
         force = self.saddle.solve(moving - right[nv:])
-        return np.concatenate([x - self.saddle.Y @ force, force])
+        return np.concatenate([x - force @ self.saddle.Y, force])
 
 
 def settle_gradients(

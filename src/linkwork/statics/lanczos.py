@@ -62,7 +62,7 @@ class Lanczos:
         """Goes on until so many have converged, or there are no more vectors."""
         if self.count == 0:
             random = self.rng.normal(size=(min(BLOCK, self.most), self.nv))
-            self._append(self.standing.solve_many(random))
+            self._append(self._inverted(random))
         while True:
             self._advance()
             m = self.done
@@ -70,6 +70,18 @@ class Lanczos:
                 found = self._ritz(m)
                 if found.converged >= need or self.exhausted:
                     return found
+
+    def _inverted(self, right: FloatArray) -> FloatArray:
+        """(∂²U − σM)⁻¹ of rows."""
+        x = np.empty_like(right)
+        self.standing.solve(right, x)
+        return x
+
+    def _heavy(self, x: FloatArray) -> FloatArray:
+        """M times rows."""
+        out = np.empty_like(x)
+        self.standing.mass_times(x, out)
+        return out
 
     def vectors(self, coefficients: FloatArray) -> FloatArray:
         """Rows, from columns of coefficients in the basis."""
@@ -89,7 +101,7 @@ class Lanczos:
     def _advance(self) -> None:
         """(∂²U − σM)⁻¹M of the last block: its part in the basis goes into T, the rest becomes the next block."""
         k, known = self.count, self.done
-        W = self.standing.solve_many(self.MV[known:k].copy())
+        W = self._inverted(self.MV[known:k])
         near = self._part(W, self.before, k)
         size = float(np.abs(near).max(initial=0.0))
         H = self._part(W, 0, k)
@@ -115,7 +127,7 @@ class Lanczos:
             return np.zeros((0, 0))
         if k and self.done < k:  # a stray vector: the basis is not yet taken out of it
             self._part(W, 0, k)
-        MW = self.standing.mass_times_many(W)
+        MW = self._heavy(W)
         values, Q = np.linalg.eigh(0.5 * (W @ MW.T + MW @ W.T))
         good = values > NOTHING_NEW * max(float(values.max(initial=0.0)), 1e-300)
         beside = (Q[:, good] * np.sqrt(values[good])).T

@@ -16,7 +16,6 @@ from linkwork.loops.system import LoopSystem, loop_plan
 from linkwork.model.model import Model
 from linkwork.statics.balance import Balance
 from linkwork.statics.constrained import ClosedBalance, Saddle
-from linkwork.statics.elimination.many_sides import PACKED_COLUMNS
 from linkwork.statics.elimination.workspace import Acting
 
 FloatArray = NDArray[np.float64]
@@ -44,8 +43,6 @@ class Standing:
             self.balance.work = self.balance.work._replace(added=added)
         self.closed: ClosedBalance | None = None
         self._saddle: Saddle | None = None
-        self._packed: FloatArray | None = None  # the factors of the last elimination, for several right sides
-        self._sides = np.zeros((2, model.n_bodies, 0))
         if model.loops:
             self.closed = ClosedBalance(self.balance, loop_plan(model))
             gap = float(np.abs(self.closed.system.gap).max(initial=0.0))
@@ -64,9 +61,7 @@ class Standing:
         balance.weigh()
         balance.eliminate(1.0, 1e-2 * balance.scales.rate2)
         saddle = closed.saddle()
-        x = np.zeros(self.model.nv)
-        balance.solve(balance.r, x)
-        closed.force = saddle.solve(-(closed.system.C @ balance.twists(closed.plan.bodies)))
+        closed.force = saddle.solve(-saddle.moving)
         closed.write_forces()
         balance.weigh()
 
@@ -90,7 +85,6 @@ class Standing:
     def factor(self, sigma: float) -> int:
         """Factors ∂²U − σM; returns how many eigenvalues lie below σ [1/s²]."""
         aside = 0.0
-        self._packed = None
         for trial in range(TRIALS):
             pivots = self.balance.eliminate_exactly(-(sigma + aside))
             if pivots.singular < 0:
@@ -107,41 +101,17 @@ class Standing:
         return int(pivots.negative) + int((self._saddle.values > 0.0).sum()) - self._saddle.values.size
 
     def solve(self, b: FloatArray, x: FloatArray) -> None:
-        """x ← (∂²U − σM)⁻¹ b on closed states, with the last factors."""
-        self.balance.solve(b, x)
-        if self.closed is not None and self._saddle is not None:
-            moving = self.closed.system.C @ self.balance.twists(self.closed.plan.bodies)
-            x += self._saddle.Y @ self._saddle.solve(-moving)
-
-    def solve_many(self, right: FloatArray) -> FloatArray:
-        """x (m, nv) ← (∂²U − σM)⁻¹ of the rows of right (m, nv), which are overwritten."""
-        twists, wrenches = self._scratch(right.shape[0])
-        if self._packed is None:
-            self._packed = np.zeros((self.model.nv, PACKED_COLUMNS))
-            self.balance.pack(self._packed)
-        x = np.zeros_like(right)
-        self.balance.solve_packed(self._packed, right, x, twists, wrenches)
-        if self.closed is not None and self._saddle is not None:
-            bodies = self.closed.plan.bodies
-            moved = np.where(bodies[:, None] >= 0, twists[np.maximum(bodies, 0)], 0.0)
-            for k, row in enumerate(x):
-                moving = self.closed.system.C @ moved[:, 6 * k : 6 * k + 6].ravel()
-                row += self._saddle.Y @ self._saddle.solve(-moving)
-        return x
-
-    def mass_times_many(self, x: FloatArray) -> FloatArray:
-        """M times the rows of x (m, nv)."""
-        out = np.zeros_like(x)
-        self.balance.mass_times_many(x, out, *self._scratch(x.shape[0]))
-        return out
-
-    def _scratch(self, m: int) -> FloatArray:
-        """Twists and wrenches of bodies for m right sides, (2, n, 6 m)."""
-        if self._sides.shape[2] != 6 * m:
-            self._sides = np.zeros((2, self.model.n_bodies, 6 * m))
-        return self._sides
+        """x ← (∂²U − σM)⁻¹ b on closed states, with the last factors; one vector, or rows of several."""
+        right, out = np.atleast_2d(b), np.atleast_2d(x)
+        if self.closed is None or self._saddle is None:
+            self.balance.solve_sides(right, out)
+            return
+        moving = self.closed.solve(right, out)
+        for row, m in zip(out, moving.T, strict=True):
+            row += self._saddle.solve(-m) @ self._saddle.Y
 
     def mass_times(self, x: FloatArray, out: FloatArray) -> None:
+        """out ← M x, of one vector or of rows of several."""
         self.balance.mass_times(x, out)
 
     def seek(self, enough: float = SOUGHT, longest: float = SHORT) -> bool:
@@ -163,11 +133,11 @@ class Standing:
                 damping *= LESS
             before = left
             self.factor(-damping)
-            balance.solve(balance.r, x)
-            if closed is not None and self._saddle is not None:
-                moving = closed.system.C @ balance.twists(closed.plan.bodies)
-                step = self._saddle.solve(-closed.system.gap - moving)
-                x += self._saddle.Y @ step
+            if closed is None or self._saddle is None:
+                balance.solve(balance.r, x)
+            else:
+                step = self._saddle.solve(-closed.system.gap - self._saddle.moving)
+                x = self._saddle.x + step @ self._saddle.Y
                 closed.force = closed.force + step
             gone += float(np.abs(x).max(initial=0.0))
             if not gone < longest:

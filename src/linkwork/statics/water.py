@@ -22,10 +22,10 @@ from linkwork.loops.system import loop_plan
 from linkwork.model.joints import Spherical
 from linkwork.model.model import Model
 from linkwork.simulation.loading.load_columns import LOAD_AT, LOAD_FORCE, LOAD_TORQUE
-from linkwork.statics.balance import NO_BODIES, NO_PUSHES, Balance
+from linkwork.statics.balance import Balance
 from linkwork.statics.constrained import CLOSED, LEAST_SOFTEN, ClosedBalance, _extent, settle_closed
-from linkwork.statics.elimination.stream_sweeps import eliminate_in_stream, make_stream_work, solve_in_stream
-from linkwork.statics.elimination.workspace import ADDED_COLUMNS, P_WORLD, R_WORLD, Acting
+from linkwork.statics.elimination.stream_sweeps import eliminate_in_stream, make_stream_work
+from linkwork.statics.elimination.workspace import ADDED_COLUMNS, P_WORLD, R_WORLD, W_, Acting
 from linkwork.statics.newton import Outcome, Progress, not_settled, settle_tree
 
 FloatArray = NDArray[np.float64]
@@ -79,12 +79,9 @@ class Stream:
             )
         )  # fmt: skip
 
-    def solve(
-        self, r: FloatArray, x: FloatArray, pushes: FloatArray = NO_PUSHES, bodies: NDArray[np.int64] = NO_BODIES
-    ) -> float:
-        """x for efforts and wrenches on bodies; returns the largest rotation of a body [rad]."""
-        b = self.balance
-        return float(solve_in_stream(b.arrays, b.place, b.work, self.work, r, pushes, bodies, x)[0])
+    def solve(self, r: FloatArray, x: FloatArray) -> float:
+        """x for efforts; returns the largest rotation of a body [rad]."""
+        return float(self.balance.solve_sides(r[None], x[None], back=W_)[0])
 
 
 def settle_in_water(
@@ -127,13 +124,13 @@ def _judged(balance: Balance, closed: ClosedBalance | None, stream: Stream, done
     balance.weigh()
     pivots = balance.eliminate(0.0, 0.0, LEAST_SOFTEN)
     negative = pivots.negative
-    turn, way = balance.solve(balance.r, balance.x)
     if closed is not None and pivots.singular < 0:
         saddle = closed.saddle()
         negative += int((saddle.values > 0.0).sum()) - saddle.values.size
-        balance.solve(balance.r, balance.x)
-        balance.x += saddle.Y @ saddle.solve(-(closed.system.C @ balance.twists(closed.plan.bodies)))
+        balance.x = saddle.x + saddle.solve(-saddle.moving) @ saddle.Y
         turn = way = float(np.abs(balance.x).max(initial=0.0))
+    else:
+        turn, way = balance.solve(balance.r, balance.x)
     balance.acting = kept
     balance.weigh()
     done.sweeps = balance.sweeps
@@ -150,11 +147,14 @@ def _step(balance: Balance, closed: ClosedBalance | None, stream: Stream, shift:
             f"joint '{balance.model.joint_names[bad]}' of model '{balance.model.name}' resists with neither stiffness nor "
             "drag where it comes to rest; give it a spring."
         )
-    x = balance.x
-    turn = stream.solve(balance.r, x)
-    force, closing = np.zeros(0), None
-    if closed is not None:
-        force, closing = _close(closed, stream, x)
+    x, force, closing = balance.x, np.zeros(0), None
+    if closed is None:
+        turn = stream.solve(balance.r, x)
+    else:
+        X, A = closed.answers(balance.r[None], W_)
+        closing = Closing(X[1:], A[:, 1:])
+        force = closing.solve(-closed.system.gap - A[:, 0])
+        x = balance.x = X[0] + force @ closing.Y
         turn = _extent(closed, x)[0]
     before = float(np.linalg.norm(balance.r))
     part = min(1.0, TURN / max(turn, 1e-300))
@@ -247,7 +247,7 @@ def _fixed_in_world(acting: Acting, stream: Stream) -> Acting:
 class Closing(NamedTuple):
     """How joints answer constraint forces, and J H⁻¹Jᵀ."""
 
-    Y: FloatArray  # (nv, p)
+    Y: FloatArray  # (p, nv)
     A: FloatArray  # (p, p)
 
     def solve(self, right: FloatArray) -> FloatArray:
@@ -259,8 +259,7 @@ def _first_forces(closed: ClosedBalance) -> None:
     balance = closed.balance
     balance.eliminate(1.0, 1e-2 * balance.scales.rate2)
     saddle = closed.saddle()
-    balance.solve(balance.r, balance.x)
-    closed.force = saddle.solve(-(closed.system.C @ balance.twists(closed.plan.bodies)))
+    closed.force = saddle.solve(-saddle.moving)
     closed.write_forces()
 
 
@@ -282,19 +281,3 @@ def _hold_in_world(closed: ClosedBalance, held: FloatArray) -> None:
         columns[:, k] = _in_world(closed)
     closed.force = np.asarray(np.linalg.lstsq(columns, held, rcond=None)[0], dtype=np.float64).ravel()
     closed.write_forces()
-
-
-def _close(closed: ClosedBalance, stream: Stream, x: FloatArray) -> tuple[FloatArray, Closing]:
-    """Turns the step x into one that closes loops; returns the change of the cut joints' forces, and how it was found."""
-    plan, balance, system = closed.plan, closed.balance, closed.system
-    moving = system.C @ balance.twists(plan.bodies)
-    still, column = balance.work.still, np.zeros(plan.model.nv)
-    Y, A = np.zeros((plan.model.nv, plan.count)), np.zeros((plan.count, plan.count))
-    for k in range(plan.count):
-        stream.solve(still, column, np.ascontiguousarray(system.C[k].reshape(-1, 6)), plan.bodies)
-        Y[:, k] = column
-        A[:, k] = system.C @ balance.twists(plan.bodies)
-    closing = Closing(Y, A)
-    force = closing.solve(-system.gap - moving)
-    x += Y @ force
-    return force, closing

@@ -1,57 +1,81 @@
-"""Products with the inertia of a linkage at rest, of several vectors at a time: M x by a sweep to the leaves and one back.
+"""Products with the inertia of a linkage at rest, of eight vectors at a time: M x by a sweep to the leaves and one back."""
 
-What is known of a joint is read once for all vectors: on large linkages the sweeps wait for memory, not for arithmetic.
-"""
-
-from linkwork.core.jit import inlined, kernel
+from linkwork.core.jit import kernel, routine
 from linkwork.model.kernels.joint_kernels import helical_twist
 from linkwork.model.layout import ARMATURE, DOF, HELICAL, INERTIA, KIND, PARENT, V
 from linkwork.spatial.inertia import articulated_times_twist, rigid_times_twist
-from linkwork.spatial.memory import add_to6, load3, load6, load9, load10, store6
-from linkwork.spatial.vectors import ZERO6, add6, dot6, scale6, twist_to_child, wrench_to_parent
+from linkwork.spatial.memory import load3, load6, load9, load10
+from linkwork.spatial.simd import (
+    LANES,
+    add_outer,
+    combine,
+    lane,
+    load_rows,
+    motion_rows_to_child,
+    store_rows,
+    wrench_rows_to_parent,
+)
+from linkwork.statics.elimination.solve import KEPT, ROWS, add_rows, given_efforts, no_rows
 from linkwork.statics.elimination.workspace import P_, R_
 
 
 @kernel
-def mass_times(arrays, place, added, x, twists, momenta, out):
-    """out (m, nv) ← M x for the rows of x (m, nv); twists and momenta (n, 6 m) of the bodies are scratch.
+def mass_times(arrays, place, added, x, sides, out):
+    """out (m, nv) ← M x for the rows of x (m, nv). added (n, 21): inertia that a fluid adds to bodies, or no rows."""
+    for first in range(0, x.shape[0], LANES):
+        last = min(first + LANES, x.shape[0])
+        momenta_to_leaves(arrays, place, added, x, sides, first, last)
+        efforts_to_root(arrays, place, x, sides, out, first, last)
 
-    added (n, 21): inertia that a fluid adds to bodies, or no rows.
-    """
-    tree, body, dof = arrays.tree, arrays.body, arrays.dof
+
+@routine
+def momenta_to_leaves(arrays, place, added, x, sides, first, last):
+    """Momenta of all bodies at the velocities x, into `sides.wrench`."""
+    tree, body = arrays.tree, arrays.body
+    for i in range(tree.shape[0]):
+        if 0 <= tree[i, PARENT] < i - 1:
+            sides.flags[tree[i, PARENT]] = KEPT
+    twist = no_rows()
     for i in range(tree.shape[0]):
         parent, j = tree[i, PARENT], tree[i, V]
-        R, p = load9(place.pose, i, R_), load3(place.pose, i, P_)
-        inertia = load10(body, i, INERTIA)
-        for k in range(x.shape[0]):
-            twist = ZERO6
-            if parent >= 0:
-                twist = twist_to_child(R, p, load6(twists, parent, 6 * k))
-            if tree[i, KIND] == HELICAL:
-                twist = add6(twist, scale6(x[k, j], helical_twist(body, i)))
-            else:
-                for d in range(j, j + tree[i, DOF]):
-                    twist = add6(twist, scale6(x[k, d], load6(place.S, d, 0)))
-            store6(twists, i, 6 * k, twist)
-            momentum = rigid_times_twist(inertia, twist)
-            if added.shape[0] > 0:
-                more = articulated_times_twist(load6(added, i, 0), load9(added, i, 6), load6(added, i, 15), twist)
-                momentum = add6(momentum, more)
-            store6(momenta, i, 6 * k, momentum)
+        if parent < 0:
+            twist = no_rows()
+        else:
+            if parent != i - 1:
+                twist = load_rows(sides.twist, ROWS * parent)
+            twist = motion_rows_to_child(load9(place.pose, i, R_), load3(place.pose, i, P_), twist)
+        if tree[i, KIND] == HELICAL:
+            twist = add_outer(twist, helical_twist(body, i), given_efforts(x, j, first, last))
+        else:
+            for d in range(j, j + tree[i, DOF]):
+                twist = add_outer(twist, load6(place.S, d, 0), given_efforts(x, d, first, last))
+        if sides.flags[i] & KEPT:
+            store_rows(sides.twist, ROWS * i, twist)
+        sides.flags[i] = 0
+        momentum = rigid_times_twist(load10(body, i, INERTIA), twist)
+        if added.shape[0] > 0:
+            more = articulated_times_twist(load6(added, i, 0), load9(added, i, 6), load6(added, i, 15), twist)
+            momentum = add_rows(momentum, more)
+        store_rows(sides.wrench, ROWS * i, momentum)
+
+
+@routine
+def efforts_to_root(arrays, place, x, sides, out, first, last):
+    tree, body, dof = arrays.tree, arrays.body, arrays.dof
+    carried = no_rows()  # of the body behind this one, if it is its child
     for i in range(tree.shape[0] - 1, -1, -1):
         parent, j = tree[i, PARENT], tree[i, V]
-        R, p = load9(place.pose, i, R_), load3(place.pose, i, P_)
-        for k in range(x.shape[0]):
-            carried = load6(momenta, i, 6 * k)
-            if tree[i, KIND] == HELICAL:
-                out[k, j] = dot6(helical_twist(body, i), carried) + dof[j, ARMATURE] * x[k, j]
-            else:
-                several_rows(place, dof, j, tree[i, DOF], k, x, carried, out)
+        carried = add_rows(carried, load_rows(sides.wrench, ROWS * i))
+        for d in range(j, j + tree[i, DOF]):
+            s = helical_twist(body, i) if tree[i, KIND] == HELICAL else load6(place.S, d, 0)
+            effort = combine(s, carried) + dof[d, ARMATURE] * given_efforts(x, d, first, last)
+            for k in range(first, last):
+                out[k, d] = lane(effort, k - first)
+        if parent >= 0:
+            carried = wrench_rows_to_parent(load9(place.pose, i, R_), load3(place.pose, i, P_), carried)
+        if parent != i - 1:
             if parent >= 0:
-                add_to6(momenta, parent, 6 * k, wrench_to_parent(R, p, carried))
-
-
-@inlined
-def several_rows(place, dof, j, count, k, x, carried, out):
-    for d in range(j, j + count):
-        out[k, d] = dot6(load6(place.S, d, 0), carried) + dof[d, ARMATURE] * x[k, d]
+                store_rows(
+                    sides.wrench, ROWS * parent, add_rows(carried, load_rows(sides.wrench, ROWS * parent))
+                )
+            carried = no_rows()

@@ -101,3 +101,26 @@ def invert_symmetric(D, j, size):
         for c in range(r):
             D[j + r, c] = D[j + c, r]
     return negative
+
+
+@inlined
+def invert_three(D):
+    """The inverse of a symmetric 3x3 (xx, xy, xz, yy, yz, zz), from its factors L Δ Lᵀ, and how many pivots are negative:
+    -1 where one is zero but for rounding."""
+    a = D[0]
+    l1, l2 = D[1] / a, D[2] / a
+    b = D[3] - l1 * D[1]
+    off = D[4] - l1 * D[2]
+    l3 = off / b
+    c = D[5] - l2 * D[2] - l3 * off
+    negative = 0
+    for pivot in (a, b, c):
+        if pivot < 0.0:
+            negative += 1
+    good = abs(a) > 0.0 and abs(b) > SINGULAR_PART * (abs(D[3]) + abs(l1 * D[1]))
+    if not (good and abs(c) > SINGULAR_PART * (abs(D[5]) + abs(l2 * D[2]) + abs(l3 * off))):
+        negative = -1
+    ia, ib, ic = 1.0 / a, 1.0 / b, 1.0 / c
+    m2 = l1 * l3 - l2  # of L⁻¹: below the diagonal −l1, m2, −l3
+    zx, zy = ic * m2, -ic * l3
+    return (ia + ib * l1 * l1 + zx * m2, -ib * l1 + zy * m2, zx, ib - zy * l3, zy, ic), negative

@@ -11,8 +11,7 @@ points where its children hang, t_c the force of all that lies beyond, r_c from 
 import math
 
 from linkwork.core.jit import inlined, routine
-from linkwork.model.kernels.ball_spring import ball_spring_change, inverse_left, is_even, is_sprung, three_stiffnesses
-from linkwork.model.kernels.joint_kernels import quaternion_at
+from linkwork.model.kernels.ball_spring import is_sprung
 from linkwork.model.layout import (
     ARMATURE,
     CENTER,
@@ -35,18 +34,15 @@ from linkwork.spatial.rotations import (
     add3,
     dot3,
     matvec3,
-    quaternion_conjugate,
-    quaternion_log,
-    quaternion_matrix,
-    quaternion_multiply,
     scale3,
     sub3,
     tmatvec3,
 )
 from linkwork.spatial.vectors import ZERO6, cross_motion, dot6
 from linkwork.statics.elimination.forces import row_force
+from linkwork.statics.elimination.joint_springs import add_free_spring, add_symmetric, ball_curvature
 from linkwork.statics.elimination.small_symmetric import absolute_value
-from linkwork.statics.elimination.workspace import D_D, GUARD, IA, IB, IC, OWN, P_, R_, R_WORLD, WRENCH
+from linkwork.statics.elimination.workspace import GUARD, IA, IB, IC, INVERSE, OWN, P_, R_, R_WORLD, WRENCH
 
 # A force across its lever has a moment and no stiffness. The energy −r f cos φ then falls until φ = 0, a quarter turn away:
 # with this part of r f for stiffness the step r f / (GUARDED r f) is that quarter turn.
@@ -106,8 +102,8 @@ def joint_center(tree, body, i):
 
 
 @inlined
-def own_stiffness(arrays, acting, place, work, i, exact, inverse_time2):
-    """Stores the exact part of the weight, times `exact`, and inertia / s²; begins B."""
+def own_stiffness(arrays, acting, place, work, i, exact, inverse_time2, is_mixed):
+    """Stores the exact part of the weight, times `exact`, and inertia / s²; begins B where it is mixed in."""
     ten = load10(arrays.body, i, INERTIA)
     gravity = arrays.gravity
     down = tmatvec3(load9(place.pose, i, R_WORLD), (gravity[0], gravity[1], gravity[2]))
@@ -136,15 +132,16 @@ def own_stiffness(arrays, acting, place, work, i, exact, inverse_time2):
     if work.added.shape[0] > 0:
         for k in range(work.added.shape[1]):
             work.body[i, IA + k] += inverse_time2 * work.added[i, k]
-    c = joint_center(arrays.tree, arrays.body, i)
-    store6(work.body, i, OWN, ZERO6)
-    store6(work.body, i, GUARD, ZERO6)
-    add_own(work, i, sub3(h, scale3(ten[0], c)), down)
-    add_own(work, i, scale3(-1.0, c), load3(acting.wrenches, i, 3))
+    if is_mixed:
+        c = joint_center(arrays.tree, arrays.body, i)
+        store6(work.body, i, OWN, ZERO6)
+        store6(work.body, i, GUARD, ZERO6)
+        add_own(work, i, sub3(h, scale3(ten[0], c)), down)
+        add_own(work, i, scale3(-1.0, c), load3(acting.wrenches, i, 3))
 
 
 @inlined
-def row_stiffness(arrays, acting, place, work, k, exact):
+def row_stiffness(arrays, acting, place, work, k, exact, is_mixed):
     """Adds what a load held by the world resists with: its force as for weights, its spring like a mass at the point."""
     i = acting.row_body[k]
     at = load3(acting.rows, k, LOAD_AT)
@@ -162,7 +159,8 @@ def row_stiffness(arrays, acting, place, work, k, exact):
         half_skew(1.0, (exact * f[0] + 2.0 * h[0], exact * f[1] + 2.0 * h[1], exact * f[2] + 2.0 * h[2])),
     )
     add_to6(work.body, i, IC, (stiffness, 0.0, 0.0, stiffness, 0.0, stiffness))
-    add_own(work, i, sub3(at, joint_center(arrays.tree, arrays.body, i)), f)
+    if is_mixed:
+        add_own(work, i, sub3(at, joint_center(arrays.tree, arrays.body, i)), f)
 
 
 @inlined
@@ -197,7 +195,7 @@ def add_joint_stiffness(arrays, place, work, i, exact, inverse_time2, diagonal):
     kind = tree[i, KIND]
     j = tree[i, V]
     nd = tree[i, DOF]
-    D = work.dof[:, D_D : D_D + 6]
+    D = work.factors[:, INVERSE : INVERSE + 6]
     for d in range(nd):
         D[j + d, d] += inverse_time2 * dof[j + d, ARMATURE]
         if diagonal.shape[0] > 0:
@@ -211,40 +209,7 @@ def add_joint_stiffness(arrays, place, work, i, exact, inverse_time2, diagonal):
                 half = 0.5 * exact * dot6(F, s)
                 D[j + d, e] -= half
                 D[j + e, d] -= half
-    elif (kind == SPHERICAL or kind == FREE) and (is_sprung(dof, j) or dof[j + nd - 1, STIFFNESS] != 0.0):
-        add_ball_spring(dof, rest, place.q, tree[i, Q], j, kind == FREE, exact, D)
-
-
-@routine
-def add_ball_spring(dof, rest, q, k, j, free, exact, D):
-    """Second derivative of ½ φᵀKφ (5), and for a free joint of ½ k |x − x₀|².
-
-    Unequal stiffnesses may leave it negative in some directions far from rest; what is not exact has Jl⁻¹ K Jr⁻¹ instead.
-    """
-    turn = 3 if free else 0
-    q_now = quaternion_at(q, k + turn)
-    w = quaternion_log(quaternion_multiply(quaternion_conjugate(quaternion_at(rest, k + turn)), q_now))
-    exactly = 1.0 if is_even(dof, j) else exact
-    back = scale3(-1.0, w)
-    for d in range(3):
-        unit = (1.0 if d == 0 else 0.0, 1.0 if d == 1 else 0.0, 1.0 if d == 2 else 0.0)
-        column = scale3(exactly, ball_spring_change(dof, j, w, unit))
-        if exactly < 1.0:
-            rough = inverse_left(w, three_stiffnesses(dof, j, inverse_left(back, unit)))
-            column = add3(column, scale3(1.0 - exactly, rough))
-        D[j + d, 0] += 0.5 * column[0]
-        D[j + d, 1] += 0.5 * column[1]
-        D[j + d, 2] += 0.5 * column[2]
-        D[j, d] += 0.5 * column[0]
-        D[j + 1, d] += 0.5 * column[1]
-        D[j + 2, d] += 0.5 * column[2]
-    if free:
-        stiffness = dof[j + 3, STIFFNESS]
-        x = (q[k] - rest[k], q[k + 1] - rest[k + 1], q[k + 2] - rest[k + 2])
-        y = tmatvec3(quaternion_matrix(q_now), x)
-        skew = half_skew(-stiffness * exact, y)
-        for d in range(3):
-            D[j + 3 + d, 3 + d] += stiffness
-            for e in range(3):
-                D[j + d, 3 + e] += skew[3 * d + e]
-                D[j + 3 + e, d] += skew[3 * d + e]
+    elif kind == SPHERICAL:
+        add_symmetric(D, j, ball_curvature(dof, rest, place.q, tree, i, exact))
+    elif kind == FREE and (is_sprung(dof, j) or dof[j + nd - 1, STIFFNESS] != 0.0):
+        add_free_spring(dof, rest, place.q, tree[i, Q], j, exact, D)

@@ -4,10 +4,9 @@ With world axes, everything about the origin of each body, K the change of a bod
 that a joint carries:
 
     leaf to root   A = s I − K + Σ A',  U = A S,  W = Aᵀ S − S x* F,  D = Sᵀ U + k,  A' = A − U D⁻¹ Wᵀ           (10)
-    right side     y = r − Sᵀ b,        b' = b + U D⁻¹ y                                       theory/statics.md (11)
-    root to leaf   x = D⁻¹(y − Wᵀ V_λ), V = V_λ + S x                                                          (12)
-
-For loads with a potential it is the symmetric elimination of `sweeps` in other words.
+                                                                                               theory/statics.md
+`solve` takes right sides from there. For loads with a potential it is the symmetric elimination of `sweeps` in other words,
+at twice its cost.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ import numpy as np
 
 from linkwork.core.arrays import FloatArray
 from linkwork.core.jit import inlined, kernel, routine
-from linkwork.dynamics.joint_solve import move_freedoms, push_freedoms
 from linkwork.environment.fluid import wrench_at_rest
 from linkwork.environment.wet_columns import FLOOR, SURFACE, WET_LENGTH, WET_MIDDLE, WET_RADIUS
 from linkwork.model.kernels.ball_spring import ball_spring_pull
@@ -71,7 +69,7 @@ from linkwork.spatial.vectors import (
 )
 from linkwork.statics.elimination.forces import row_force
 from linkwork.statics.elimination.stiffness import add_joint_stiffness
-from linkwork.statics.elimination.workspace import D_D, P_WORLD, R_WORLD, TWIST, WRENCH
+from linkwork.statics.elimination.workspace import INVERSE, P_WORLD, R_WORLD, S_, U_, W_, WRENCH
 
 TURN, MOVE = 1e-6, 1e-4  # over which the fluid's wrench is differentiated: [rad], and a part of the body's radius
 LEAST_MOVE = 1e-9  # [m]
@@ -80,25 +78,18 @@ HELD = 1e12  # times the largest pivot of its joint: a rotation that is held
 
 
 class StreamWork(NamedTuple):
-    """Coefficients of one elimination."""
+    """Coefficients of one elimination, in world axes."""
 
     A: FloatArray  # (n, 36)  rows of A
     U: FloatArray  # (nv, 6)
     W: FloatArray  # (nv, 6)
     S: FloatArray  # (nv, 6)
-    D: FloatArray  # (nv, 6)  D⁻¹, one row of six per degree of freedom
-    y: FloatArray  # (nv,)
-    b: FloatArray  # (n, 6)
-    twist: FloatArray  # (n, 6)
     small: FloatArray  # (6, 12)  D beside the identity, while it is inverted
 
 
 def make_stream_work(model: Model) -> StreamWork:
-    n, nv = model.n_bodies, model.nv
-    U, W, S, D = (np.zeros((nv, 6)) for _ in range(4))
-    return StreamWork(
-        np.zeros((n, 36)), U, W, S, D, np.zeros(nv), np.zeros((n, 6)), np.zeros((n, 6)), np.zeros((6, 12))
-    )
+    U, W, S = (np.zeros((model.nv, 6)) for _ in range(3))
+    return StreamWork(np.zeros((model.n_bodies, 36)), U, W, S, np.zeros((6, 12)))
 
 
 @inlined
@@ -227,37 +218,49 @@ def eliminate_in_stream(arrays, acting, place, work, stream, wet, water, profile
         if not invert_pivot(arrays, place, work, stream, i, rate2, hold):
             return i
         parent = tree[i, PARENT]
+        for d in range(nd):
+            w = store_factors(R, work.factors, stream, j, d, nd)
+            u = load6(stream.U, j + d, 0)
+            for a in range(6):
+                for c in range(6):
+                    A[i, 6 * a + c] -= u[a] * w[c]
         if parent >= 0:
-            for d in range(nd):
-                w = ZERO6
-                for e in range(nd):
-                    w = add6(w, scale6(stream.D[j + d, e], load6(stream.W, j + e, 0)))
-                u = load6(stream.U, j + d, 0)
-                for a in range(6):
-                    for c in range(6):
-                        A[i, 6 * a + c] -= u[a] * w[c]
             add_shifted(A, i, parent, sub3(load3(place.pose, i, P_WORLD), load3(place.pose, parent, P_WORLD)))
     return -1
 
 
+@inlined
+def store_factors(R, factors, stream, j, d, nd):
+    """Rows of `solve` of freedom d of a joint, in body axes; returns its column of W D⁻ᵀ in world axes."""
+    w, u = ZERO6, ZERO6
+    for e in range(nd):
+        w = add6(w, scale6(factors[j + d, INVERSE + e], load6(stream.W, j + e, 0)))
+        u = add6(u, scale6(factors[j + e, INVERSE + d], load6(stream.U, j + e, 0)))
+    store6(factors, j + d, S_, turned_back(R, load6(stream.S, j + d, 0)))
+    store6(factors, j + d, U_, turned_back(R, u))
+    store6(factors, j + d, W_, turned_back(R, w))
+    return w
+
+
 @routine
 def invert_pivot(arrays, place, work, stream, i, rate2, hold):
-    """D⁻¹ of joint i by elimination with pivoting; False where it has none."""
+    """D⁻¹ of joint i by elimination with pivoting, into `work.factors`; False where it has none."""
     tree, dof = arrays.tree, arrays.dof
+    D = work.factors[:, INVERSE : INVERSE + 6]
     j, nd = tree[i, V], tree[i, DOF]
     small = stream.small
     if tree[i, KIND] == HELICAL:
-        D = dot6(load6(stream.S, j, 0), load6(stream.U, j, 0)) + dof[j, STIFFNESS] + rate2 * dof[j, ARMATURE]
-        stream.D[j, 0] = 1.0 / D if D != 0.0 else 0.0
-        return D != 0.0
+        resists = dot6(load6(stream.S, j, 0), load6(stream.U, j, 0)) + dof[j, STIFFNESS] + rate2 * dof[j, ARMATURE]
+        D[j, 0] = 1.0 / resists if resists != 0.0 else 0.0
+        return resists != 0.0
     for d in range(nd):
         for e in range(nd):
-            work.dof[j + d, D_D + e] = dot6(load6(stream.S, j + d, 0), load6(stream.U, j + e, 0))
+            D[j + d, e] = dot6(load6(stream.S, j + d, 0), load6(stream.U, j + e, 0))
     add_joint_stiffness(arrays, place, work, i, 1.0, rate2, NO_DIAGONAL)
-    add_turning_axes(arrays, place, work, stream, i)
+    add_turning_axes(arrays, place, work, i, D)
     for d in range(nd):
         for e in range(nd):
-            small[d, e] = work.dof[j + d, D_D + e]
+            small[d, e] = D[j + d, e]
             small[d, nd + e] = 1.0 if d == e else 0.0
     if hold > 0.0 and tree[i, KIND] == SPHERICAL:
         hold_roll(small, hold)
@@ -280,7 +283,7 @@ def invert_pivot(arrays, place, work, stream, i, rate2, hold):
                     small[d, e] -= factor * small[c, e]
     for d in range(nd):
         for e in range(nd):
-            stream.D[j + d, e] = small[d, nd + e]
+            D[j + d, e] = small[d, nd + e]
     return True
 
 
@@ -310,7 +313,7 @@ def hold_roll(D, hold):
 
 
 @routine
-def add_turning_axes(arrays, place, work, stream, i):
+def add_turning_axes(arrays, place, work, i, D):
     """Adds to D what is not symmetric in it: axes that turn with the joint's own motion carry F with them.
 
     Axes of balls and free joints move with the body, those of compound joints with the screws before them; springs of balls
@@ -338,12 +341,12 @@ def add_turning_axes(arrays, place, work, stream, i):
             turned_axis = cross_motion(S_e, S_d)
             carried = dot6(F, turned_axis)
             if kind == COMPOUND:
-                work.dof[j + d, D_D + e] -= 0.5 * carried
-                work.dof[j + e, D_D + d] += 0.5 * carried
+                D[j + d, e] -= 0.5 * carried
+                D[j + e, d] += 0.5 * carried
             else:
                 more = 0.5 * dot6(pull, turned_axis) - carried
-                work.dof[j + d, D_D + e] += more
-                work.dof[j + e, D_D + d] -= more
+                D[j + d, e] += more
+                D[j + e, d] -= more
 
 
 @inlined
@@ -360,42 +363,3 @@ def add_shifted(A, i, parent, r):
         for c in range(3):
             A[parent, 6 * e + c] += turn[c]
             A[parent, 6 * e + 3 + c] += move[c]
-
-
-@kernel
-def solve_in_stream(arrays, place, work, stream, r, pushes, push_body, x):
-    """x (nv,) for efforts r (nv,) and wrenches `pushes` (m, 6) on bodies (m,), in their frames; twists into the workspace.
-
-    Returns the largest rotation [rad] and displacement of an origin [m].
-    """
-    tree = arrays.tree
-    n = tree.shape[0]
-    for i in range(n):
-        store6(stream.b, i, 0, ZERO6)
-    for k in range(push_body.shape[0]):
-        if push_body[k] >= 0:
-            R = load9(place.pose, push_body[k], R_WORLD)
-            add_to6(stream.b, push_body[k], 0, scale6(-1.0, turned(R, load6(pushes, k, 0))))
-    for i in range(n - 1, -1, -1):
-        parent, j, nd = tree[i, PARENT], tree[i, V], tree[i, DOF]
-        b = load6(stream.b, i, 0)
-        for d in range(nd):
-            stream.y[j + d] = r[j + d]
-        b = push_freedoms(stream.S, stream.U, stream.D, stream.y, j, nd, b)
-        if parent >= 0:
-            way = sub3(load3(place.pose, i, P_WORLD), load3(place.pose, parent, P_WORLD))
-            add_to6(stream.b, parent, 0, join(add3(angular(b), cross3(way, linear(b))), linear(b)))
-    turn2, way2 = 0.0, 0.0
-    for i in range(n):
-        parent, j, nd = tree[i, PARENT], tree[i, V], tree[i, DOF]
-        T = ZERO6
-        if parent >= 0:
-            T = load6(stream.twist, parent, 0)
-            way = sub3(load3(place.pose, i, P_WORLD), load3(place.pose, parent, P_WORLD))
-            T = join(angular(T), add3(linear(T), cross3(angular(T), way)))
-        moved = move_freedoms(stream.S, stream.W, stream.D, stream.y, j, nd, T, x)
-        store6(stream.twist, i, 0, moved)
-        store6(work.body, i, TWIST, turned_back(load9(place.pose, i, R_WORLD), moved))
-        turn2 = max(turn2, moved[0] * moved[0] + moved[1] * moved[1] + moved[2] * moved[2])
-        way2 = max(way2, moved[3] * moved[3] + moved[4] * moved[4] + moved[5] * moved[5])
-    return turn2**0.5, way2**0.5

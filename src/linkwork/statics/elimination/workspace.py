@@ -20,16 +20,13 @@ R_, P_, R_WORLD, P_WORLD, POSE_COLUMNS = 0, 9, 12, 21, 24
 WRENCH = 0  # 6: wrench of the loads on the body and on all that it carries
 IA, IB, IC = 6, 12, 21  # stiffness of the body, then of all that it carries: blocks of a symmetric 6x6
 OWN = 27  # 6: the body's stiffness against its own rotation, B of (3)
-U_, D_INVERSE, RIGHT = 33, 39, 40  # of a joint of one degree of freedom
-BIAS, TWIST = 41, 47  # of a right side: wrench towards the parent; twist of the body
-PULL, MOMENT = 53, 54  # sums of magnitudes: of forces, and of their moments along the path to each point
-GUARD = 56  # 6: what guards B where forces stand across their levers
-BODY_COLUMNS = 64
+GUARD = 33  # 6: what guards B where forces stand across their levers
+PULL, MOMENT = 39, 40  # sums of magnitudes: of forces, and of their moments along the path to each point
+BODY_COLUMNS = 48
 ADDED_COLUMNS = 21  # of `Work.added`
 
-# Columns of `Work.dof`, one row per degree of freedom of joints with several.
-U_D, D_D, RIGHT_D = 0, 6, 12  # U, D⁻¹ (one row of six per row), right side
-DOF_COLUMNS = 13
+# Columns of `Work.factors`, one row per degree of freedom: S, U D⁻¹, a row of D⁻¹, and W D⁻ᵀ where that is another.
+S_, U_, INVERSE, W_, FACTOR_COLUMNS = 0, 6, 12, 18, 24
 
 
 class Place(NamedTuple):
@@ -52,8 +49,8 @@ class Acting(NamedTuple):
 class Work(NamedTuple):
     """Coefficients of one elimination."""
 
-    body: FloatArray  # (n, 64)
-    dof: FloatArray  # (nv, 13)
+    body: FloatArray  # (n, 48)
+    factors: FloatArray  # (nv, 24)
     still: FloatArray  # (nv,)  zeros: velocities of a linkage at rest
     added: FloatArray  # (n, 21)  inertia that a fluid adds to bodies, columns as from IA on; or no rows
 
@@ -65,7 +62,7 @@ def make_place(model: Model) -> Place:
 def make_work(model: Model) -> Work:
     return Work(
         np.zeros((model.n_bodies, BODY_COLUMNS)),
-        np.zeros((model.nv, DOF_COLUMNS)),
+        np.zeros((model.nv, FACTOR_COLUMNS)),
         np.zeros(model.nv),
         np.zeros((0, ADDED_COLUMNS)),
     )
