@@ -133,25 +133,14 @@ def gather_wrenches(table):
     gather_drives(x)
 
 
-<<<<<<< HEAD
-@kernel
-=======
-@routine
-def accelerate_closed(table, where, h):
-    """Accelerations at (q, v) with the loops closed; returns OK, a body that failed, or another failure."""
-    bad = accelerate(table, where, h)
-    return bad if bad >= 0 else force_loops(table)
-
-
 @routine
 def accelerate_again(table, where, h):
-    """`accelerate_closed` at the same q as at the last evaluation: what it factored there holds."""
+    """`calling.accelerate_closed` at the same q as at the last evaluation: what it factored there holds."""
     bad = accelerate(table, where, h)
     return bad if bad >= 0 else force_loops_by(table, False)
 
 
-@routine
->>>>>>> w/molecules
+@kernel
 def force_loops(table):
     """From the accelerations of the tree with its loops open to those with its loops closed; OK or a failure."""
     return force_loops_by(table, True)
