@@ -25,7 +25,7 @@ from linkwork.simulation.constrained.coupling_forces import (
 from linkwork.simulation.constrained.responses import respond, response_matrix
 from linkwork.simulation.energy import energies
 from linkwork.simulation.integrators.chart import integrate
-from linkwork.simulation.loading.accelerate import EXPLICIT, articulate, world_poses_root_to_leaf
+from linkwork.simulation.loading.accelerate import EXPLICIT, accelerate, articulate, world_poses_root_to_leaf
 from linkwork.simulation.moving import LOADS, LOOPS_CONTRADICT, LOOPS_OPEN, OK, moving_of
 from linkwork.spatial.ldl import forward, ldl6
 from linkwork.spatial.memory import add_to6, load6, load10, store6
