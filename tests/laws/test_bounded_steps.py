@@ -11,7 +11,7 @@ import pytest
 from benchmarks.adversary import contact_runs
 
 import linkwork as lw
-from linkwork.contact.query import DISTANCES, SEARCHES
+from linkwork.contact.tables import DISTANCES, SEARCHES
 from linkwork.simulation.touching.search.finding import DISTANCES_PER_SHAPE, MOST_DISTANCES, MOST_SEARCHES
 
 

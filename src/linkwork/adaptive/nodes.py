@@ -19,7 +19,7 @@ from linkwork.adaptive.workspace import (
 )
 from linkwork.assembly.node_table import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, UP
 from linkwork.core.jit import inlined, keep_out_of_line, kernel, routine
-from linkwork.dynamics.dca.nodes import H_F, H_P, H_R
+from linkwork.dynamics.dca.nodes import H_F, H_P, H_R, NodeArrays
 from linkwork.model.kernels.joint_kernels import body_motion, joint_passive_effort, joint_spring_energy
 from linkwork.model.layout import COMPOUND, DAMPING, DOF, FREE, HELICAL, INERTIA, KIND, SPHERICAL, STIFFNESS, Q, V
 from linkwork.simulation.loading.load_columns import LOAD_AT, LOAD_FORCE, LOAD_STIFFNESS, LOAD_TARGET, LOAD_TORQUE
@@ -30,6 +30,15 @@ from linkwork.spatial.rotations import IDENTITY3, ZERO3, add3, cross3, matvec3, 
 from linkwork.spatial.vectors import add6, compose_pose, join, wrench_to_parent
 
 # ------------------------------------------------------------------------------------------------------------------ joints
+
+
+@inlined
+def node_arrays(plan, mechanism, c):
+    """What `assemble_node` works on."""
+    return NodeArrays(
+        plan.nodes, plan.block, plan.slot, mechanism.tree, mechanism.body, mechanism.dof, c.joint_data, c.S,
+        c.effort_sum, c.kept, c.handed_up, c.dof_rows, c.scratch,
+    )  # fmt: skip
 
 
 @inlined

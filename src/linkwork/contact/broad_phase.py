@@ -16,8 +16,20 @@ from linkwork.contact.contact_list import Contacts, begin_list, make_contacts, w
 from linkwork.contact.geometry.boxes import CENTRE, HALF, REACH, boxes_apart
 from linkwork.contact.geometry.distance import Scratch, make_scratch
 from linkwork.contact.narrow_phase import is_stepping, may_touch, touch_shapes
-from linkwork.contact.query import COLLISION, CONTACTS, FASTEST, LEAST, MARGIN, MEETING, MODE, QUERY, STEP, THIN
-from linkwork.contact.shape_table import ShapeTable, thinnest
+from linkwork.contact.tables import (
+    COLLISION,
+    CONTACTS,
+    FASTEST,
+    LEAST,
+    MARGIN,
+    MEETING,
+    MODE,
+    QUERY,
+    STEP,
+    THIN,
+    ShapeTable,
+    thinnest,
+)
 from linkwork.contact.volumes import (
     Volumes,
     body_of,

@@ -20,7 +20,8 @@ from linkwork.contact.geometry.corners import with_coming_corners
 from linkwork.contact.geometry.distance import signed_distance, triangle_normal
 from linkwork.contact.geometry.manifold import contact_points
 from linkwork.contact.geometry.solids import CAPSULE, CYLINDER, MESH, PLANE, SPHERE, TRIANGLE, core_support, half_width
-from linkwork.contact.query import (
+from linkwork.contact.swept import moved, moved_back, time_of_impact
+from linkwork.contact.tables import (
     CLEAR,
     CONTACTS,
     DISTANCES,
@@ -28,6 +29,10 @@ from linkwork.contact.query import (
     FOUND_B,
     FOUND_NORMAL,
     LEAST,
+    M_AXIS,
+    M_LAW,
+    M_PARTS,
+    M_PATCH,
     MARGIN,
     MEETING,
     MODE,
@@ -36,8 +41,6 @@ from linkwork.contact.query import (
     SHAPE_T,
     STEP,
 )
-from linkwork.contact.shape_table import M_AXIS, M_LAW, M_PARTS, M_PATCH
-from linkwork.contact.swept import moved, moved_back, time_of_impact
 from linkwork.core.jit import inlined, routine
 from linkwork.spatial.memory import load3, load9, store3
 from linkwork.spatial.rotations import add3, dot3, matmul3, matvec3, scale3, sub3, tmatvec3

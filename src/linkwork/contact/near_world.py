@@ -20,7 +20,7 @@ from linkwork.contact.broad_phase import place_child, put, take
 from linkwork.contact.contact_list import COUNT, DATA, IDS, SHAPE_A, SHAPE_B
 from linkwork.contact.geometry.boxes import CENTRE, HALF
 from linkwork.contact.narrow_phase import may_touch, touch_shapes
-from linkwork.contact.query import MARGIN, STEP
+from linkwork.contact.tables import MARGIN, STEP
 from linkwork.contact.volumes import REGION, TRAVEL, body_of, children, is_own, length, twist_reach
 from linkwork.core.jit import inlined, routine
 from linkwork.spatial.memory import load3, load9, store3, store9

@@ -12,9 +12,9 @@ from linkwork.assembly.plan import assemble_model
 from linkwork.contact.broad_phase import Finder, make_finder, search
 from linkwork.contact.geometry.solids import PLANE
 from linkwork.contact.narrow_phase import touch_shapes
-from linkwork.contact.query import CLEARANCE, COLLISION, FOUND_A, FOUND_B, FOUND_NORMAL, LEAST, MODE, SHAPE_S, SHAPE_T
 from linkwork.contact.settings import Contact
 from linkwork.contact.shape_table import shape_table
+from linkwork.contact.tables import CLEARANCE, COLLISION, FOUND_A, FOUND_B, FOUND_NORMAL, LEAST, MODE, SHAPE_S, SHAPE_T
 from linkwork.contact.volumes import all_open, make_volumes, place_nodes, refit
 from linkwork.core.checks import shown
 from linkwork.core.jit import inlined, kernel, routine

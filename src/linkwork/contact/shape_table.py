@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +12,7 @@ from linkwork.contact.contact_list import ELLIPSE, HU, ISOTROPIC
 from linkwork.contact.geometry import solids
 from linkwork.contact.geometry.boxes import build_tree
 from linkwork.contact.settings import Contact
-from linkwork.core.bundles import Float2, Int1, Int2
+from linkwork.contact.tables import MATERIAL, ShapeTable
 from linkwork.core.messages.describe import quoted
 from linkwork.core.messages.warning import warn_user
 from linkwork.errors import ModelError
@@ -25,34 +24,6 @@ NAMED_AT_MOST = 6  # meshes in a warning
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-
-# columns of material beside friction and restitution, of friction with a direction: law, coefficients forward, backward and
-# sideways, of the largest one each, and the axis, in the frame of the shape
-M_LAW, M_PARTS, M_AXIS, M_PATCH, MATERIAL = 2, 3, 6, 9, 10
-
-
-class ShapeTable(NamedTuple):
-    """All shapes that can touch: those of the world first, then body by body."""
-
-    kind: Int1  # (s,)    see geometry.solids
-    body: Int1  # (s,)    body that carries the shape; -1 stands in the world
-    entity: Int1  # (s,)    body, or n + number of the obstacle, for pairs to ignore
-    pose: Float2  # (s, 12) rotation and position in the body's frame [m]
-    size: Float2  # (s, 3)  lengths by kind [m]
-    span: Int2  # (s, 2)  HULL: first vertex, how many. MESH: first and last+1 node of its tree
-    box: Float2  # (s, 6)  centre and half edges around the shape, in the body's frame [m]; planes: infinite
-    material: Float2  # (s, 10)  friction, restitution; see M_LAW
-    filter: Int2  # (s, 2)  group, mask
-    vertices: Float2  # (v, 3)  of hulls; of triangles three by three [m]
-    mesh_boxes: Float2  # (k, 6)  trees over the triangles of meshes, in the shape's frame
-    mesh_links: Int2  # (k, 3)  left, right; first vertex of the triangle of a leaf
-    first: Int1  # (n+2,)  shapes of body i are first[i+1] to first[i+2]; of the world first[0] to first[1]
-    planes: Int1  # (p,)    shapes that are planes
-    world_boxes: Float2  # (2w-1, 6) tree over the bounded shapes of the world
-    world_links: Int2  # (2w-1, 3) left, right; shape
-    ignored: Int1  # (g,)    sorted keys entity · stride + entity of pairs that never touch
-    stride: Int1  # (1,)    of those keys
-    parent: Int1  # (n,)    of each body
 
 
 def shape_table(model: Model, settings: Contact) -> ShapeTable:
@@ -251,16 +222,6 @@ def mean_size(table: ShapeTable) -> float:
     moving = table.box[table.body >= 0, 3:]
     chosen = moving if len(moving) else table.box[table.kind != solids.PLANE, 3:]
     return float(chosen.max(axis=1).mean()) if len(chosen) else 1.0
-
-
-def thinnest(table: ShapeTable) -> float:
-    """Half the least width of the shapes that move [m]; infinite where none does."""
-    moving = np.flatnonzero(table.body >= 0)
-    lengths = {
-        solids.SPHERE: slice(0, 1), solids.CAPSULE: slice(0, 1), solids.BOX: slice(0, 3), solids.CYLINDER: slice(0, 2),
-        solids.HULL: slice(1, 2),
-    }  # fmt: skip
-    return min((float(table.size[s, lengths[int(table.kind[s])]].min()) for s in moving), default=math.inf)
 
 
 def _field_triangles(field: HeightField) -> FloatArray:

@@ -12,15 +12,14 @@ open itself, a rigid node or the shapes of one body, has its pose in the world a
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.assembly.node_table import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT
-from linkwork.assembly.plan import Assembly
 from linkwork.contact.geometry.boxes import CENTRE, HALF, REACH, VOLUME, box_to_parent, union
-from linkwork.contact.shape_table import ShapeTable
+from linkwork.contact.tables import ShapeTable
 from linkwork.core.bundles import Byte1, Float1, Float2, Int1, Int2
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.spatial.memory import load3, load6, load9, store3, store6, store9
@@ -64,8 +63,11 @@ class Volumes(NamedTuple):
     beyond: Float1  # (n,)      distance from all others then, plus `gone` then [m]
 
 
-def make_volumes(assembly: Assembly, table: ShapeTable) -> Volumes:
-    """Volumes with all joints open; the boxes of bodies are set, those above them by `refit`."""
+def make_volumes(assembly: Any, table: ShapeTable) -> Volumes:
+    """Volumes with all joints open; the boxes of bodies are set, those above them by `refit`.
+
+    assembly: `assembly.plan.Assembly`, which is not imported: kernels draw on this file.
+    """
     nodes, n = assembly.nodes, assembly.leaf.shape[0]
     N = nodes.shape[0]
     volume = np.zeros((N + n, VOLUME))

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -239,21 +242,13 @@ class FullDynamics(Dynamics):
     def advance(self, h: float, n: int = 1) -> None:
         """Moves on by n steps of h seconds, without a report: one call of compiled code."""
         h, n = positive(h, "h"), whole(n, 1, "the number of steps")
-        if self._fluid is None or not self._fluid.water.changes:
-            self._advance_steps(h, n)
-            return
-        for _ in range(n):
-            self._fluid.follow(self.time)
-            self._advance_steps(h, 1)
-
-    def _advance_steps(self, h: float, n: int) -> None:
         if h not in self._steps_judged:
             self._judge_stiffness(self.state, self.integrator, self.implicit_joints, h)
         fault: LinkworkError | None = None
         status = mv.CONTACTS_GROW
         while status == mv.CONTACTS_GROW:
-            if self._forces.are_asked or self._implicit is not None:
-                step = self._forces.step if self._implicit is None else self._step_implicitly
+            step = self._step_of_python()
+            if step is not None:
                 status, done, fault = advance_in_python(step, h, n, self._forces.after_step)
             else:
                 status, done = self._advance(self._moving.table, h, n)
@@ -274,6 +269,22 @@ class FullDynamics(Dynamics):
                 cause = cause or explain_step(self.model, "a step", status, self._moving.arrays, self._loads.wrench)
             raise self._failure(h, cause)
         self._warn_of_long_steps(h)
+
+    def _step_of_python(self) -> Callable[[float], Ended] | None:
+        """What makes one step where Python has a part in it; None where compiled code makes all of them at once."""
+        if self._implicit is not None:
+            return self._step_implicitly
+        if self._forces.are_asked:
+            return self._forces.step
+        if self._fluid is not None and self._fluid.water.changes:
+            return partial(self._step_in_stream, count())
+        return None
+
+    def _step_in_stream(self, made: Iterator[int], h: float) -> Ended:
+        """One step in a stream that changes with time, taken as it is where the step begins. made: steps of this call."""
+        assert self._fluid is not None
+        self._fluid.follow(self.time + next(made) * h)
+        return self._advance(self._moving.table, h, 1)[0], None
 
     def _step_implicitly(self, h: float) -> Ended:
         """One step of implicit Euler, by sweeps of its own."""

@@ -8,6 +8,7 @@ from linkwork.adaptive.nodes import (
     carries_joint,
     copy_joint,
     load_wrench,
+    node_arrays,
     place_in_world,
     refresh_composite,
     refresh_joint,
@@ -67,15 +68,12 @@ def flush(plan, mechanism, c, run):
         place_in_world(nodes, run.opened, count, c.joint_data, c.composite, run.world)
         express_loads(plan, c, run)
     updated = 0
+    arrays = node_arrays(plan, mechanism, c)
     for k in range(count):
         node = run.opened[k]
         if run.flag[node] & DIRTY:
             updated += 1
-            ok = assemble_node(
-                nodes, plan.block, plan.slot, node, mechanism.tree, mechanism.body, mechanism.dof,
-                c.joint_data, c.S, c.effort_sum, c.kept, c.handed_up, c.dof_rows, c.scratch,
-            )  # fmt: skip
-            if not ok:
+            if not assemble_node(arrays, node):
                 return nodes[node, INDEX]
             run.flag[node] |= STALE
     close_marked(plan, mechanism, c, run)

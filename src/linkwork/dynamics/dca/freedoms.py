@@ -97,23 +97,24 @@ def effort_lift(tree, i, total, scratch, at):
 
 
 @routine
-def join_general(nodes, block, slot, node, tree, dof, hinge, S, total, coef, phi, freedom, scratch):
+def join_general(x, node):
     """Joins two clusters by a joint of any number of degrees of freedom."""
-    i = nodes[node, INDEX]
-    m, L, d, ok, T, U = eliminate_join(nodes, block, slot, node, hinge, coef, phi, scratch)
-    ok = several_freedoms(tree, dof, i, S, m, L, d, freedom) and ok
-    Y = project(tree, i, freedom, d, T, scratch, K1)
-    Z = project(tree, i, freedom, d, U, scratch, K2)
-    lift1 = effort_lift(tree, i, total, scratch, K1)
-    lift2 = effort_lift(tree, i, total, scratch, K2)
-    store_cluster(nodes, block, slot, node, coef, phi, Y, Z, d, lift1, lift2, scratch)
+    i = x.nodes[node, INDEX]
+    tree, dof, scratch = x.tree, x.dof, x.scratch
+    m, L, d, ok, T, U = eliminate_join(x, node)
+    ok = several_freedoms(tree, dof, i, x.S, m, L, d, x.freedom) and ok
+    Y = project(tree, i, x.freedom, d, T, scratch, K1)
+    Z = project(tree, i, x.freedom, d, U, scratch, K2)
+    lift1 = effort_lift(tree, i, x.total, scratch, K1)
+    lift2 = effort_lift(tree, i, x.total, scratch, K2)
+    store_cluster(x, node, Y, Z, d, lift1, lift2)
     for a in range(tree[i, DOF]):
         # Armature leaves a part of W along the freedoms: (N⁻¹k)ᵀ armature (N⁻¹k).
         armature = dof[tree[i, V] + a, ARMATURE]
         if armature != 0.0:
             g1 = vload(scratch, K1 + 8 * a)
             g2 = vload(scratch, K2 + 8 * a)
-            add_armature(nodes[node, ROLE], armature, g1, g2, coef, block[node], phi, slot[node])
+            add_armature(x.nodes[node, ROLE], armature, g1, g2, x.coef, x.block[node], x.phi, x.slot[node])
     return ok
 
 
@@ -132,14 +133,15 @@ def add_armature(role, armature, g1, g2, coef, o, phi, at):
 
 
 @routine
-def hang_general(nodes, block, slot, node, tree, dof, hinge, S, total, coef, phi, freedom, scratch):
+def hang_general(x, node):
     """Hangs a finished path from its carrier by a joint of any number of degrees of freedom."""
-    i = nodes[node, INDEX]
-    at = slot[node]
-    m, L, d, ok, T = eliminate_hang(nodes, block, slot, node, hinge, coef, phi)
-    ok = several_freedoms(tree, dof, i, S, m, L, d, freedom) and ok
-    Y = project(tree, i, freedom, d, T, scratch, K1)
-    store_branch(phi, at, Y, d, effort_lift(tree, i, total, scratch, K1), scratch)
+    i = x.nodes[node, INDEX]
+    at = x.slot[node]
+    tree, dof, scratch, phi = x.tree, x.dof, x.scratch, x.phi
+    m, L, d, ok, T = eliminate_hang(x, node)
+    ok = several_freedoms(tree, dof, i, x.S, m, L, d, x.freedom) and ok
+    Y = project(tree, i, x.freedom, d, T, scratch, K1)
+    store_branch(phi, at, Y, d, effort_lift(tree, i, x.total, scratch, K1), scratch)
     for a in range(tree[i, DOF]):
         armature = dof[tree[i, V] + a, ARMATURE]
         if armature != 0.0:

@@ -13,6 +13,10 @@ P22 = 0, P21 = X, and the carrier's acceleration in the place of f1.
 """
 
 import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from linkwork.assembly.node_table import BODY, INDEX, LEFT, LOWER, NODE_KIND, RIGHT, ROLE, TOP
 from linkwork.core.jit import inlined, routine
@@ -42,6 +46,9 @@ from linkwork.spatial.simd import (
 )
 from linkwork.spatial.vectors import add6, sub6, twist_to_child
 
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
 # Coefficients live in two arrays; matrices are 6 rows of 8.
 # `coef` keeps what the way back needs, at block[node]. BODY: [Φ | b]; b only where branches hang. JOIN: Φ21 for an UPPER
 # cluster, Φ12 for a LOWER one; then L. HANG: L.
@@ -70,6 +77,27 @@ FREEDOM_COLUMNS = 16
 
 SCRATCH = 96 + 2 * 48  # two matrices, and k of six freedoms for each of them
 K1, K2 = 96, 144
+
+
+class NodeArrays(NamedTuple):
+    """What coefficients of nodes are formed of and stored in; columns and blocks as above.
+
+    `adaptive.workspace` has the same arrays as fields of `Plan`, `Mechanism` and `Coefficients`.
+    """
+
+    nodes: IntArray  # the plan
+    block: IntArray  # where the block of a node begins in `coef`
+    slot: IntArray  # and what it hands up in `phi`
+    tree: IntArray
+    body: FloatArray
+    dof: FloatArray
+    hinge: FloatArray
+    S: FloatArray
+    total: FloatArray  # efforts, with springs and dampers
+    coef: FloatArray
+    phi: FloatArray
+    freedom: FloatArray
+    scratch: FloatArray
 
 
 @inlined
@@ -236,43 +264,44 @@ def column_dot(w, R, j):
 
 
 @inlined
-def eliminate_join(nodes, block, slot, node, hinge, coef, phi, scratch):
+def eliminate_join(x, node):
     """L, 1/D, M and the right-hand sides T, U of a JOIN; keeps what the way back needs."""
-    i = nodes[node, INDEX]
-    upper = nodes[node, LEFT]
-    lower = nodes[node, RIGHT]
-    B11 = slot[lower] + PHI11
-    R = load9(hinge, i, H_R)
-    p = load3(hinge, i, H_P)
-    p22, b2 = joint_matrix(R, p, phi, lower_handle(nodes, slot, upper), scratch)
-    m = add21(p22, block_lower(phi, B11))
+    i = x.nodes[node, INDEX]
+    upper = x.nodes[node, LEFT]
+    lower = x.nodes[node, RIGHT]
+    B11 = x.slot[lower] + PHI11
+    R = load9(x.hinge, i, H_R)
+    p = load3(x.hinge, i, H_P)
+    p22, b2 = joint_matrix(R, p, x.phi, lower_handle(x.nodes, x.slot, upper), x.scratch)
+    m = add21(p22, block_lower(x.phi, B11))
     L, d, ok = ldl6(m)
-    beta = add6(sub6(b2, bias_lane(phi, B11)), load6(hinge, i, H_C))
-    store_elimination(coef, block[node] + JOIN_L, L, d, beta)
-    T = forward(L, set_lane(motion_rows_to_child(R, p, load_rows(coef, block[upper])), 6, beta))
-    U = forward(L, set_lane(load_rows(coef, block[lower]), 6, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)))
+    beta = add6(sub6(b2, bias_lane(x.phi, B11)), load6(x.hinge, i, H_C))
+    store_elimination(x.coef, x.block[node] + JOIN_L, L, d, beta)
+    T = forward(L, set_lane(motion_rows_to_child(R, p, load_rows(x.coef, x.block[upper])), 6, beta))
+    U = forward(L, set_lane(load_rows(x.coef, x.block[lower]), 6, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)))
     return m, L, d, ok, T, U
 
 
 @inlined
-def eliminate_hang(nodes, block, slot, node, hinge, coef, phi):
+def eliminate_hang(x, node):
     """The same for a HANG, where the upper side is given: M = Φ11, P21 = X, β = c - b1."""
-    i = nodes[node, INDEX]
-    B11 = slot[nodes[node, LEFT]] + PHI11
-    m = block_lower(phi, B11)
+    i = x.nodes[node, INDEX]
+    B11 = x.slot[x.nodes[node, LEFT]] + PHI11
+    m = block_lower(x.phi, B11)
     L, d, ok = ldl6(m)
-    beta = sub6(load6(hinge, i, H_C), bias_lane(phi, B11))
-    store_elimination(coef, block[node] + HANG_L, L, d, beta)
-    X = motion_rows_to_child(load9(hinge, i, H_R), load3(hinge, i, H_P), identity_rows())
+    beta = sub6(load6(x.hinge, i, H_C), bias_lane(x.phi, B11))
+    store_elimination(x.coef, x.block[node] + HANG_L, L, d, beta)
+    X = motion_rows_to_child(load9(x.hinge, i, H_R), load3(x.hinge, i, H_P), identity_rows())
     return m, L, d, ok, forward(L, set_lane(X, 6, beta))
 
 
 @inlined
-def store_cluster(nodes, block, slot, node, coef, phi, Y, Z, d, lift1, lift2, scratch):
+def store_cluster(x, node, Y, Z, d, lift1, lift2):
     """Φ and b of a JOIN from the projected rows; the lifts are what efforts add to the biases."""
-    at = slot[node]
+    at = x.slot[node]
+    nodes, coef, phi, scratch = x.nodes, x.coef, x.phi, x.scratch
     store_rows(scratch, 0, scale_rows(d, Y))  # D⁻¹ Y
-    upper11 = load_rows(phi, slot[nodes[node, LEFT]] + PHI11)
+    upper11 = load_rows(phi, x.slot[nodes[node, LEFT]] + PHI11)
     phi11 = sub_rows(upper11, transposed_product(scratch, 0, Y))
     store_rows(phi, at + PHI11, sub_outer(phi11, lift1, unit_lane(6)))
     role = nodes[node, ROLE]
@@ -280,10 +309,10 @@ def store_cluster(nodes, block, slot, node, coef, phi, Y, Z, d, lift1, lift2, sc
         return
     store_rows(scratch, 48, scale_rows(d, Z))  # D⁻¹ Z
     if role == LOWER:
-        store_rows(coef, block[node], transposed_product(scratch, 0, Z))  # Φ12
+        store_rows(coef, x.block[node], transposed_product(scratch, 0, Z))  # Φ12
     else:
-        store_rows(coef, block[node], transposed_product(scratch, 48, Y))  # Φ21
-    lower22 = load_rows(phi, lower_handle(nodes, slot, nodes[node, RIGHT]))
+        store_rows(coef, x.block[node], transposed_product(scratch, 48, Y))  # Φ21
+    lower22 = load_rows(phi, lower_handle(nodes, x.slot, nodes[node, RIGHT]))
     Zb = set_lane(Z, 6, negate6(get_lane(Y, 6)))
     phi22 = sub_rows(lower22, transposed_product(scratch, 48, Zb))
     store_rows(phi, at + PHI22, sub_outer(phi22, negate6(lift2), unit_lane(6)))
@@ -317,31 +346,31 @@ def one_freedom(tree, body, dof, i, L, d, coef, o):
 
 
 @routine
-def join_1dof(nodes, block, slot, node, tree, body, dof, hinge, total, coef, phi, scratch):
+def join_1dof(x, node):
     """Joins two clusters by a joint of one degree of freedom; False if it resists with no inertia."""
-    i = nodes[node, INDEX]
-    _, L, d, ok, T, U = eliminate_join(nodes, block, slot, node, hinge, coef, phi, scratch)
-    s, ds, n, alpha = one_freedom(tree, body, dof, i, L, d, coef, block[node] + JOIN_L)
+    i = x.nodes[node, INDEX]
+    _, L, d, ok, T, U = eliminate_join(x, node)
+    s, ds, n, alpha = one_freedom(x.tree, x.body, x.dof, i, L, d, x.coef, x.block[node] + JOIN_L)
     k1 = combine(ds, T)
     k2 = combine(ds, U)
-    effort = n * total[tree[i, V]]
+    effort = n * x.total[x.tree[i, V]]
     lift1 = six_lanes(effort * k1)
     lift2 = six_lanes(effort * k2)
     Y = sub_outer(T, s, alpha * k1)
     Z = sub_outer(U, s, alpha * k2)
-    store_cluster(nodes, block, slot, node, coef, phi, Y, Z, d, lift1, lift2, scratch)
+    store_cluster(x, node, Y, Z, d, lift1, lift2)
     return ok and n > 0.0
 
 
 @routine
-def hang_1dof(nodes, block, slot, node, tree, body, dof, hinge, total, coef, phi, scratch):
+def hang_1dof(x, node):
     """Hangs a finished path from its carrier by a joint of one degree of freedom."""
-    i = nodes[node, INDEX]
-    _, L, d, ok, T = eliminate_hang(nodes, block, slot, node, hinge, coef, phi)
-    s, ds, n, alpha = one_freedom(tree, body, dof, i, L, d, coef, block[node] + HANG_L)
+    i = x.nodes[node, INDEX]
+    _, L, d, ok, T = eliminate_hang(x, node)
+    s, ds, n, alpha = one_freedom(x.tree, x.body, x.dof, i, L, d, x.coef, x.block[node] + HANG_L)
     k = combine(ds, T)
-    lift = six_lanes((n * total[tree[i, V]]) * k)
-    store_branch(phi, slot[node], sub_outer(T, s, alpha * k), d, lift, scratch)
+    lift = six_lanes((n * x.total[x.tree[i, V]]) * k)
+    store_branch(x.phi, x.slot[node], sub_outer(T, s, alpha * k), d, lift, x.scratch)
     return ok and n > 0.0
 
 
@@ -388,15 +417,13 @@ def pass_freedoms(tree, i, total, freedom, d, t, qdd):
 
 
 @inlined
-def pass_join(nodes, block, node, tree, hinge, total, coef, freedom, F1, F2, qdd):
-    """q̈ and f of a JOIN between the wrenches F1, F2 on its handles (eight lanes, the last two zero)."""
+def gap_of_join(nodes, block, node, hinge, coef, F1, F2):
+    """y of a JOIN between the wrenches F1, F2 on its handles (eight lanes, the last two zero): what `pass_joint` takes."""
     i = nodes[node, INDEX]
-    o = block[node] + JOIN_L
     upper = row_sums(coef, block[nodes[node, LEFT]], F1)
     lower = row_sums(coef, block[nodes[node, RIGHT]], F2)
     upper = twist_to_child(load9(hinge, i, H_R), load3(hinge, i, H_P), upper)
-    y = add6(sub6(upper, lower), flat6(coef, o + L_BETA))
-    return pass_joint(tree, i, total, coef, o, freedom, y, qdd)
+    return add6(sub6(upper, lower), flat6(coef, block[node] + JOIN_L + L_BETA))
 
 
 @inlined

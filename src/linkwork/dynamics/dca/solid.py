@@ -98,13 +98,14 @@ def moved_inertia(R, p, coef, at, scratch):
 
 
 @routine
-def join_solid(nodes, block, slot, node, hinge, coef, phi, scratch):
+def join_solid(x, node):
     """Joins two rigid stretches by the weld between them: (13)."""
+    nodes, block, slot, hinge, coef, phi, scratch = x.nodes, x.block, x.slot, x.hinge, x.coef, x.phi, x.scratch
     i = nodes[node, INDEX]
     upper = solid_at(nodes, block, nodes[node, LEFT])
     lower = solid_at(nodes, block, nodes[node, RIGHT])
     at = solid_at(nodes, block, node)
-    _, _, _, ok, _, _ = eliminate_join(nodes, block, slot, node, hinge, coef, phi, scratch)
+    _, _, _, ok, _, _ = eliminate_join(x, node)
     Ra, pa = solid_pose(coef, upper)
     R, p = compose_pose(Ra, pa, load9(hinge, i, H_R), load3(hinge, i, H_P))
     a = load_rows(coef, upper)
@@ -132,13 +133,13 @@ def join_solid(nodes, block, slot, node, hinge, coef, phi, scratch):
 
 
 @routine
-def hang_solid(nodes, block, slot, node, hinge, coef, phi, scratch):
+def hang_solid(x, node):
     """A rigid stretch welded to its carrier: its inertia, seen from there."""
-    i = nodes[node, INDEX]
-    _, _, _, ok, _ = eliminate_hang(nodes, block, slot, node, hinge, coef, phi)
-    at = solid_at(nodes, block, nodes[node, LEFT])
-    K = moved_inertia(load9(hinge, i, H_R), load3(hinge, i, H_P), coef, at, scratch)
-    store_rows(phi, slot[node], set_lane(K, 6, negate6(get_lane(K, 6))))
+    i = x.nodes[node, INDEX]
+    _, _, _, ok, _ = eliminate_hang(x, node)
+    at = solid_at(x.nodes, x.block, x.nodes[node, LEFT])
+    K = moved_inertia(load9(x.hinge, i, H_R), load3(x.hinge, i, H_P), x.coef, at, x.scratch)
+    store_rows(x.phi, x.slot[node], set_lane(K, 6, negate6(get_lane(K, 6))))
     return ok
 
 

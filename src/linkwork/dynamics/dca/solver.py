@@ -21,6 +21,7 @@ from linkwork.dynamics.dca.nodes import (
     SCRATCH,
     SLOT_SIZE,
     SOLID_SIZE,
+    NodeArrays,
 )
 from linkwork.dynamics.dca.sweeps import (
     assemble_leaf_to_root,
@@ -107,12 +108,9 @@ class DcaSolver:
         self, q: FloatArray, v: FloatArray, effort: FloatArray, wrenches: FloatArray, tree: IntArray | None = None
     ) -> None:
         """Poses, velocity terms, wrenches and efforts at a state; `tree` may mark joints as prescribed for what follows."""
-        _, body, screws, dof, rest, _ = self.model.arrays
-        self.tree = self.model.arrays.tree if tree is None else tree
-        velocities_root_to_leaf(
-            self.model.arrays.tree, body, screws, dof, rest, q, v, effort, wrenches,
-            self.twist, self.hinge, self.S, self.total,
-        )  # fmt: skip
+        arrays = self.model.arrays
+        self.tree = arrays.tree if tree is None else tree
+        velocities_root_to_leaf(arrays, q, v, effort, wrenches, self.twist, self.hinge, self.S, self.total)
 
     def assemble(self) -> int:
         """Coefficients of all nodes, leaf to root; returns the body whose joint could not be solved, or -1."""
@@ -124,12 +122,11 @@ class DcaSolver:
 
     def _assemble(self, runs: IntArray, worker: int) -> int:
         _, body, _, dof, _, _ = self.model.arrays
-        return int(
-            assemble_leaf_to_root(
-                self.assembly.nodes, self.block, self.slot, self.tree, body, dof, self.hinge, self.S, self.total,
-                self.coef, self.phi, self.freedom, self._scratch_of(worker), runs,
-            )
+        arrays = NodeArrays(
+            self.assembly.nodes, self.block, self.slot, self.tree, body, dof, self.hinge, self.S, self.total,
+            self.coef, self.phi, self.freedom, self._scratch_of(worker),
         )  # fmt: skip
+        return int(assemble_leaf_to_root(arrays, runs))
 
     def _scratch_of(self, worker: int) -> FloatArray:
         while worker >= len(self._scratch):

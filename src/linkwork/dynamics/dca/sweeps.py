@@ -17,14 +17,16 @@ from linkwork.dynamics.dca.nodes import (
     IN_1,
     IN_2,
     INPUT_COLUMNS,
+    JOIN_L,
     add_branches,
     body_with_branches,
+    gap_of_join,
     hang_1dof,
     invert_with_bias,
     join_1dof,
     keep_inertia,
     pass_hang,
-    pass_join,
+    pass_joint,
     plain_body,
     rigid_lower,
 )
@@ -55,8 +57,12 @@ SMALLEST_MOMENT = 1e-12
 
 
 @kernel
-def velocities_root_to_leaf(tree, body, screws, dof, rest, q, v, effort, wrenches, twist, hinge, S, total):
-    """Poses, biases and wrenches of all joints and bodies into `hinge`; efforts with springs and dampers into `total`."""
+def velocities_root_to_leaf(arrays, q, v, effort, wrenches, twist, hinge, S, total):
+    """Poses, biases and wrenches of all joints and bodies into `hinge`; efforts with springs and dampers into `total`.
+
+    arrays: of the model.
+    """
+    tree, body, screws, dof, rest = arrays.tree, arrays.body, arrays.screws, arrays.dof, arrays.rest
     for i in range(tree.shape[0]):
         parent = tree[i, PARENT]
         j = tree[i, V]
@@ -119,44 +125,55 @@ def invert_inertias(nodes, block, body, coef, scratch):
 
 
 @kernel
-def assemble_leaf_to_root(nodes, block, slot, tree, body, dof, hinge, S, total, coef, phi, freedom, scratch, runs):
-    """Coefficients of the nodes of all `runs` (first, last + 1), in order; returns the body that failed, or -1."""
+def assemble_leaf_to_root(x, runs):
+    """Coefficients of the nodes of all `runs` (first, last + 1), in order; returns the body that failed, or -1.
+
+    x: NodeArrays.
+    """
     for r in range(runs.shape[0]):
         for node in range(runs[r, 0], runs[r, 1]):
-            ok = assemble_node(nodes, block, slot, node, tree, body, dof, hinge, S, total, coef, phi, freedom, scratch)
-            if not ok:
-                return nodes[node, INDEX]
+            if not assemble_node(x, node):
+                return x.nodes[node, INDEX]
     return -1
 
 
 @inlined
-def assemble_node(nodes, block, slot, node, tree, body, dof, hinge, S, total, coef, phi, freedom, scratch):
+def assemble_node(x, node):
     """Coefficients of one node from those of its children; False if its joint cannot be solved."""
+    nodes, slot = x.nodes, x.slot
     kind = nodes[node, NODE_KIND]
     i = nodes[node, INDEX]
     if kind == JOIN:
-        if tree[i, KIND] == HELICAL:
-            return join_1dof(nodes, block, slot, node, tree, body, dof, hinge, total, coef, phi, scratch)
+        if x.tree[i, KIND] == HELICAL:
+            return join_1dof(x, node)
         if is_solid(nodes, node):
-            return join_solid(nodes, block, slot, node, hinge, coef, phi, scratch)
-        return join_general(nodes, block, slot, node, tree, dof, hinge, S, total, coef, phi, freedom, scratch)
+            return join_solid(x, node)
+        return join_general(x, node)
     if kind == HANG:
-        if tree[i, KIND] == HELICAL:
-            return hang_1dof(nodes, block, slot, node, tree, body, dof, hinge, total, coef, phi, scratch)
+        if x.tree[i, KIND] == HELICAL:
+            return hang_1dof(x, node)
         if is_solid(nodes, node):
-            return hang_solid(nodes, block, slot, node, hinge, coef, phi, scratch)
-        return hang_general(nodes, block, slot, node, tree, dof, hinge, S, total, coef, phi, freedom, scratch)
+            return hang_solid(x, node)
+        return hang_general(x, node)
     if kind == BODY:
-        branch = nodes[node, LEFT]
-        if branch >= 0:
-            solid = is_solid(nodes, node)
-            return body_with_branches(body, hinge, i, coef, block[node], phi, slot[branch], slot[node], scratch, solid)
-        plain_body(coef, block[node], load6(hinge, i, H_F), phi, slot[node])
-        if is_solid(nodes, node):
-            f = load6(hinge, i, H_F)
-            keep_inertia(coef, block[node] + BODY_SOLID, rigid_lower(load10(body, i, INERTIA)), f)
-        return True
-    add_branches(phi, slot[nodes[node, LEFT]], slot[nodes[node, RIGHT]], slot[node])
+        return assemble_body(x, node)
+    add_branches(x.phi, slot[nodes[node, LEFT]], slot[nodes[node, RIGHT]], slot[node])
+    return True
+
+
+@inlined
+def assemble_body(x, node):
+    """The same of a node that is one body, with its branches."""
+    nodes, block, slot, body, hinge, coef, phi = x.nodes, x.block, x.slot, x.body, x.hinge, x.coef, x.phi
+    i = nodes[node, INDEX]
+    branch = nodes[node, LEFT]
+    if branch >= 0:
+        solid = is_solid(nodes, node)
+        return body_with_branches(body, hinge, i, coef, block[node], phi, slot[branch], slot[node], x.scratch, solid)
+    plain_body(coef, block[node], load6(hinge, i, H_F), phi, slot[node])
+    if is_solid(nodes, node):
+        f = load6(hinge, i, H_F)
+        keep_inertia(coef, block[node] + BODY_SOLID, rigid_lower(load10(body, i, INERTIA)), f)
     return True
 
 
@@ -192,8 +209,9 @@ def substitute_node(nodes, block, node, tree, hinge, total, coef, freedom, input
     if kind == JOIN:
         F1 = vload(inputs, at + IN_1)
         F2 = vload(inputs, at + IN_2)
-        f = pass_join(nodes, block, node, tree, hinge, total, coef, freedom, F1, F2, qdd)
         i = nodes[node, INDEX]
+        y = gap_of_join(nodes, block, node, hinge, coef, F1, F2)
+        f = pass_joint(tree, i, total, coef, block[node] + JOIN_L, freedom, y, qdd)
         back = wrench_to_parent(load9(hinge, i, H_R), load3(hinge, i, H_P), f)
         right = nodes[node, RIGHT] * INPUT_COLUMNS
         vstore(inputs, left + IN_1, F1)

@@ -130,9 +130,7 @@ def virtual_work(arrays, q, v, effort, wrenches, t, w, qdd):
     arrays: of the model. t: LinkTree, w: LinkWork.
     """
     a = arrays
-    velocities_root_to_leaf(
-        a.tree, a.body, a.screws, a.dof, a.rest, q, v, effort, wrenches, w.twist, w.hinge, w.S, w.total
-    )
+    velocities_root_to_leaf(a, q, v, effort, wrenches, w.twist, w.hinge, w.S, w.total)
     bad = loads_root_to_leaf(a, t, w)
     if bad >= 0:
         return bad

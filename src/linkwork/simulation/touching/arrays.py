@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.contact.contact_list import Contacts
-from linkwork.contact.query import DISTANCES, MEETING, SEARCHES
 from linkwork.contact.solver.problem import Problem, System
+from linkwork.contact.tables import DISTANCES, MEETING, SEARCHES
 from linkwork.core.bundles import Float1, Float2, Int1, Int2, place_of, reader
 from linkwork.core.jit import inlined
 from linkwork.dynamics.tree_factor import TreeFactor

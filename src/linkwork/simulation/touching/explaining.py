@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from linkwork.contact.points import name_of
-from linkwork.contact.shape_table import ShapeTable
+from linkwork.contact.tables import ShapeTable
 from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.simulation import moving as mv

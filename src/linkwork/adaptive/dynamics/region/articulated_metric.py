@@ -10,7 +10,7 @@ from linkwork.adaptive.dynamics.region.motion import twists_root_to_leaf
 from linkwork.adaptive.frontier import sort_open
 from linkwork.adaptive.metric.factor import total_acceleration_in_motion
 from linkwork.adaptive.metric.velocity_columns import branch_bias, classical_part, first_bias, last_bias
-from linkwork.adaptive.nodes import add_loop_wrenches, load_wrench, place_in_world
+from linkwork.adaptive.nodes import add_loop_wrenches, load_wrench, node_arrays, place_in_world
 from linkwork.adaptive.workspace import HEAP_COUNT, LOAD_COUNT, OPEN, OPEN_COUNT, P_P, P_R, UNIT
 from linkwork.assembly.node_table import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, TOP
 from linkwork.core.jit import inlined, routine
@@ -67,16 +67,13 @@ def assemble_opened(plan, mechanism, c, run, what):
         for k in range(run.counts[LOAD_COUNT]):
             add_to6(c.joint_data, run.load_body[k], H_F, load_wrench(plan, run, k))
     add_loop_wrenches(c, run)
+    arrays = node_arrays(plan, mechanism, c)
     for k in range(count):
         node = run.opened[k]
         if run.flag[node] & what == 0:
             renew_bias(plan, mechanism, c, node, run.metric_qdd)
             continue
-        ok = assemble_node(
-            nodes, plan.block, plan.slot, node, mechanism.tree, mechanism.body, mechanism.dof, c.joint_data, c.S,
-            c.effort_sum, c.kept, c.handed_up, c.dof_rows, c.scratch,
-        )  # fmt: skip
-        if not ok:
+        if not assemble_node(arrays, node):
             return nodes[node, INDEX]
     return -1
 

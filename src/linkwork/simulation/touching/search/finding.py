@@ -4,8 +4,7 @@ from linkwork.contact.broad_phase import Finder, begin_search, search_itself
 from linkwork.contact.contact_list import NEEDED, carry_sums, take_back_contacts, warm_start
 from linkwork.contact.geometry.distance import Scratch
 from linkwork.contact.near_world import sort_contacts
-from linkwork.contact.query import DISTANCES, SEARCHES
-from linkwork.contact.shape_table import ShapeTable
+from linkwork.contact.tables import DISTANCES, SEARCHES, ShapeTable
 from linkwork.contact.volumes import Volumes, refit
 from linkwork.core.bundles import reader
 from linkwork.core.jit import inlined, kernel

@@ -6,7 +6,7 @@ Theory: `contact.near_world` and docs/theory/contact.md (18).
 from linkwork.assembly.node_table import BODY, INDEX, LEFT, NODE_KIND, RIGHT
 from linkwork.contact.geometry.boxes import HALF
 from linkwork.contact.near_world import go_to, look, note_farthest
-from linkwork.contact.query import FASTEST, MARGIN
+from linkwork.contact.tables import FASTEST, MARGIN
 from linkwork.contact.volumes import TRAVEL, carried_twist, twist_reach
 from linkwork.core.jit import inlined, routine
 from linkwork.simulation.moving import moving_of

@@ -17,7 +17,7 @@ from linkwork.contact.broad_phase import search_itself
 from linkwork.contact.contact_list import COUNT, GAP, take_back_contacts
 from linkwork.contact.geometry.boxes import CENTRE, HALF
 from linkwork.contact.narrow_phase import FAST, SLOW
-from linkwork.contact.query import CLEAR, CONTACTS, FASTEST, MODE, PASSING, THIN
+from linkwork.contact.tables import CLEAR, CONTACTS, FASTEST, MODE, PASSING, THIN
 from linkwork.contact.volumes import length, refit
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.model.kernels.joint_kernels import body_pose
