@@ -46,7 +46,7 @@ from linkwork.simulation.touching.arrays import (
     next_meeting,
     touch_of,
 )
-from linkwork.simulation.touching.balance import open_balance
+from linkwork.simulation.touching.flight import has_gained_in_flight, note_flight, open_after_flight
 from linkwork.simulation.touching.judging import note_worst
 from linkwork.simulation.touching.motors import are_motors_limited, meet_with_motors
 from linkwork.simulation.touching.problem import (
@@ -164,6 +164,7 @@ def one_touching_step(table, h):
         begin_part_of(table, h, length)
         status, by, last = try_touching(table, length)
         status, left, length = end_part(table, h, left, length, status)
+        note_flight(table, status)
     return status, by, last
 
 
@@ -177,7 +178,7 @@ def try_touching(table, h):
     """
     status, count = begin_and_find(table, h)
     if status == OK:
-        open_balance(table)
+        open_after_flight(table)
     left, last, parts = h, h, 1
     while True:
         until = next_meeting(table)
@@ -214,6 +215,7 @@ def one_limited_step(table, h):
         begin_part_of(table, h, length)
         status, by, last = try_limited(table, length)
         status, left, length = end_part(table, h, left, length, status)
+        note_flight(table, status)
     return status, by, last
 
 
@@ -222,7 +224,7 @@ def try_limited(table, h):
     """The same where only limits of joints act."""
     status = begin_touching(table, h)
     if status == OK:
-        open_balance(table)
+        open_after_flight(table)
     status = end_touching(table, h, status, 0)
     if status == OK:
         sum_impulses(table, h)
@@ -249,7 +251,7 @@ def begin_touching(table, h):
     bad = evaluate_any(table, AT_END, h)
     if bad != OK:
         return bad
-    if whips(table, h):
+    if whips(table, h, has_gained_in_flight(table)):
         s.counts[RULE] = BY_VARIATIONAL  # unless something touches
     if s.counts[KEEPS_MOMENTUM] != 0:
         add_impulses(table, h)
