@@ -36,6 +36,7 @@ from linkwork.reference import joint_calculus as calculus
 from linkwork.reference.felt_by_path import feel_by_path, feel_together
 from linkwork.reference.plain_contact import PlainContact
 from linkwork.simulation.integrators.names import INTEGRATORS
+from linkwork.simulation.loading.following import follow_controls, scale_action
 
 STEPS = 6  # of every simulation here
 H = 1e-3  # and how long they are [s]
@@ -275,6 +276,10 @@ def one_full_step(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
     apply_loads(sim)
     sim.step(H, STEPS)
     yield "one kind of step", np.concatenate(sim.state)
+    control, motor = np.zeros(3), np.zeros((3, 5))
+    scale_action(rng.uniform(-2, 2, 3), np.zeros(3), np.ones(3), control)
+    follow_controls(control, -np.ones(3), np.ones(3), np.ones(3), np.arange(3), 2, control, np.zeros(3, bool), motor)
+    yield "controls", motor
 
 
 def full_dynamics(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:

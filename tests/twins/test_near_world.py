@@ -67,7 +67,8 @@ def test_full_dynamics_finds_all_that_touches(seed):
     touched = 0
     for k in range(STEPS):
         before = sim.state
-        sim.advance(2e-3)
+        if sim.step(2e-3).contact.shortened > 0:
+            continue
         pairs = everywhere.pairs(before)
         touched += len(pairs)
         assert found(sim) == pairs, f"step {k}"
@@ -87,7 +88,8 @@ def test_rigid_parts_find_all_that_touches(active, seed):
     touched = 0
     for k in range(STEPS):
         before = sim.state
-        sim.advance(2e-3)
+        if sim.step(2e-3).contact.shortened > 0:
+            continue  # made in parts: the contacts are those of the last one
         # the region in which the step was made: an update, if due, comes with the next one
         starts = sim.view.region.reduced.joint[: int(sim.view.region.reduced.counts[0])]
         listed = found(sim)

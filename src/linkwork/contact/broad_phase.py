@@ -1,7 +1,8 @@
 """Which bodies may touch: the assembly tree against itself, and against the obstacles of the world.
 
 Both searches descend two trees at a time and drop pairs of volumes that stay farther apart than the margin and their
-reaches. Inside a rigid node nothing is tested against itself. Open nodes have boxes in the world and no pose; inside rigid
+reaches. Inside a rigid node nothing is tested against itself, and two rigid parts that were far apart are not compared
+again until they may have come near (`near_itself`). Open nodes have boxes in the world and no pose; inside rigid
 ones the pose and twist of a node travel with it on the stack, so that only what is visited is ever placed in the world.
 """
 
@@ -13,9 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 from linkwork.contact.contact_list import Contacts, begin_list, make_contacts, warm_start
-from linkwork.contact.geometry.boxes import CENTRE, HALF, REACH, boxes_apart
+from linkwork.contact.geometry.boxes import CENTRE, HALF, REACH, box_separation, boxes_apart
 from linkwork.contact.geometry.distance import Scratch, make_scratch
 from linkwork.contact.narrow_phase import is_stepping, may_touch, touch_shapes
+from linkwork.contact.near_itself import distance_known, distance_left, larger_first, note_distance
 from linkwork.contact.tables import (
     COLLISION,
     CONTACTS,
@@ -24,6 +26,8 @@ from linkwork.contact.tables import (
     MARGIN,
     MEETING,
     MODE,
+    NEAR_ITSELF,
+    PASSING,
     QUERY,
     STEP,
     THIN,
@@ -32,13 +36,14 @@ from linkwork.contact.tables import (
 )
 from linkwork.contact.volumes import (
     Volumes,
+    below,
     body_of,
-    carried_twist,
-    child_pose,
     children,
     is_open,
     is_own,
+    length,
     parts,
+    place_child,
     place_nodes,
     refit,
 )
@@ -51,6 +56,9 @@ from linkwork.spatial.vectors import ZERO6
 # numbers of a pair on the stack: pose, twist and reach of a, then of b
 SIDE, WIDTH = 19, 38
 STACK_FULL = -1
+TOO_SHORT = -1.0  # a distance that was not found, since the stack was full
+AHEAD = 0.5  # of the half diagonal of the smaller of two parts: from how far on a distance is not sought more exactly
+TRUSTED = 0.9  # of a distance between solids, whose search ends at an upper bound
 
 
 class Finder(NamedTuple):
@@ -101,7 +109,8 @@ def begin_search(finder, margin, h):
     """An empty list of contacts, and what is sought."""
     begin_list(finder.contacts)
     query = finder.query
-    query[MODE], query[MARGIN], query[STEP], query[MEETING], query[FASTEST] = CONTACTS, margin, h, math.inf, 0.0
+    query[MODE], query[MARGIN], query[STEP], query[MEETING] = CONTACTS, margin, h, math.inf
+    query[FASTEST], query[NEAR_ITSELF] = 0.0, 0.0
 
 
 @kernel
@@ -151,26 +160,6 @@ def take(finder, row, side):
     o = SIDE * side
     numbers = finder.numbers
     return load9(numbers, row, o), load3(numbers, row, o + 9), load6(numbers, row, o + 12), numbers[row, o + 18]
-
-
-@inlined
-def place_child(volumes, k, child, R, p, V, reach):
-    """Pose, twist and reach of a child of node k; what is inside a rigid node moves with it, and no farther."""
-    if not volumes.rigid[k]:
-        reach = volumes.volume[child, REACH]
-        if is_open(volumes, child):
-            return IDENTITY3, ZERO3, ZERO6, reach
-        return load9(volumes.place, child, 0), load3(volumes.place, child, 9), load6(volumes.twist, child, 0), reach
-    if is_own(volumes, child):
-        return R, p, V, reach
-    Rc, pc = child_pose(volumes, child, R, p)
-    return Rc, pc, carried_twist(V, p, pc), reach
-
-
-@inlined
-def below(volumes, k):
-    """What node k is made of, as `place_child` takes it."""
-    return children(volumes, k) if volumes.rigid[k] else parts(volumes, k)
 
 
 # ------------------------------------------------------------------------------------------------------------------ world
@@ -329,29 +318,58 @@ def search_pair(finder, first, second):
 
 @routine
 def search_rigid(finder, first, second, base):
-    """Two rigid parts, right below open nodes, against each other. base: row of the stack from which on it is free."""
+    """Two rigid parts, right below open nodes, against each other, where they may have come near since they were last
+    looked at. base: row of the stack from which on it is free; False where that was too short."""
+    volumes, query = finder.volumes, finder.query
+    if not is_stepping(query):
+        return descend_rigid(finder, first, second, 0.0, base) > TOO_SHORT
+    a, b = larger_first(volumes, first, second)
+    apart = distance_known(volumes, a, b)
+    need = query[MARGIN] + volumes.volume[a, REACH] + volumes.volume[b, REACH]
+    if apart > need and (apart == math.inf or distance_left(volumes, a, b, apart) > need):
+        return True
+    is_near = 0.0 <= apart <= need  # then nothing is gained by finding out how near
+    beyond = 0.0 if is_near or query[MODE] == PASSING else AHEAD * length(load3(volumes.volume, b, HALF))
+    apart = descend_rigid(finder, first, second, beyond, base)
+    if query[MODE] == CONTACTS and apart > TOO_SHORT:
+        note_distance(volumes, a, b, apart)
+        if apart <= need:
+            query[NEAR_ITSELF] += 1.0
+    return apart > TOO_SHORT
+
+
+@routine
+def descend_rigid(finder, first, second, beyond, base):
+    """The same by a descent; a lower bound of their distance, TOO_SHORT where the stack was.
+
+    What is farther apart than margin and reaches is followed for as long as it is the nearest so far, to find the distance,
+    if it is not `beyond` [m] farther still.
+    """
     volumes = finder.volumes
     for side in range(2):
         k = first if side == 0 else second
         R, p, V = load9(volumes.place, k, 0), load3(volumes.place, k, 9), load6(volumes.twist, k, 0)
         put(finder, base, side, k, R, p, V, volumes.volume[k, REACH])
-    top = base
+    top, least = base, math.inf
     while top >= base:
         if is_decided(finder.query):
-            return True
+            return least
         a, b = finder.pairs[top, 0], finder.pairs[top, 1]
         Ra, pa, Va, reach_a = take(finder, top, 0)
         Rb, pb, Vb, reach_b = take(finder, top, 1)
         top -= 1
         if top + 4 > finder.pairs.shape[0]:
-            return False
+            return TOO_SHORT
         reach = reach_a + reach_b
         ca, ha = load3(volumes.volume, a, CENTRE), load3(volumes.volume, a, HALF)
         cb, hb = load3(volumes.volume, b, CENTRE), load3(volumes.volume, b, HALF)
-        if boxes_apart(Ra, pa, ca, ha, Rb, pb, cb, hb, margin_now(finder.query) + reach):
-            continue
-        if is_own(volumes, a) and is_own(volumes, b):
-            touch_bodies(finder, body_of(volumes, a), Ra, pa, Va, body_of(volumes, b), Rb, pb, Vb, reach)
+        apart, need = box_separation(Ra, pa, ca, ha, Rb, pb, cb, hb), margin_now(finder.query) + reach
+        are_bodies = is_own(volumes, a) and is_own(volumes, b)
+        if apart > need and (apart >= least or apart > need + beyond or are_bodies):
+            least = min(least, apart)
+        elif are_bodies:
+            apart = touch_bodies(finder, body_of(volumes, a), Ra, pa, Va, body_of(volumes, b), Rb, pb, Vb, reach)
+            least = min(least, apart)
         elif is_own(volumes, b) or (not is_own(volumes, a) and dot3(ha, ha) >= dot3(hb, hb)):
             for child in children(volumes, a):
                 if child >= 0:
@@ -366,18 +384,25 @@ def search_rigid(finder, first, second, base):
                     top += 1
                     put(finder, top, 0, a, Ra, pa, Va, reach_a)
                     put(finder, top, 1, child, Rc, pc, Vc, rc)
-    return True
+    return least
 
 
 @routine
 def touch_bodies(finder, a, Ra, pa, Va, b, Rb, pb, Vb, reach):
-    """All shapes of one body against those of another, unless a joint connects the two. Body a is the lower one."""
+    """All shapes of one body against those of another; a lower bound of their distance. Body a is the lower one.
+
+    Bodies that a joint connects do not touch: their distance is infinite.
+    """
     table = finder.table
+    least = math.inf
     if table.parent[a] == b or table.parent[b] == a:
-        return
+        return least
     if a > b:
         a, Ra, pa, Va, b, Rb, pb, Vb = b, Rb, pb, Vb, a, Ra, pa, Va
+    contacts, scratch, query = finder.contacts, finder.scratch, finder.query
     for s in range(table.first[a + 1], table.first[a + 2]):
         for t in range(table.first[b + 1], table.first[b + 2]):
             if may_touch(table, s, t):
-                touch_shapes(table, finder.contacts, finder.scratch, finder.query, s, Ra, pa, Va, t, Rb, pb, Vb, reach)
+                gap = touch_shapes(table, contacts, scratch, query, s, Ra, pa, Va, t, Rb, pb, Vb, reach)
+                least = min(least, TRUSTED * gap)
+    return least

@@ -16,19 +16,18 @@ them. Boxes are compared along their own edges and those of the world.
 
 import math
 
-from linkwork.contact.broad_phase import place_child, put, take
+from linkwork.contact.broad_phase import TRUSTED, put, take
 from linkwork.contact.contact_list import COUNT, DATA, IDS, SHAPE_A, SHAPE_B
 from linkwork.contact.geometry.boxes import CENTRE, HALF
 from linkwork.contact.narrow_phase import may_touch, touch_shapes
 from linkwork.contact.tables import MARGIN, STEP
-from linkwork.contact.volumes import REGION, TRAVEL, body_of, children, is_own, length, twist_reach
+from linkwork.contact.volumes import REGION, TRAVEL, body_of, children, is_own, length, place_child, twist_reach
 from linkwork.core.jit import inlined, routine
 from linkwork.spatial.memory import load3, load9, store3, store9
 from linkwork.spatial.rotations import IDENTITY3, ZERO3, add3, dot3, matvec3, sub3, tmatvec3
 from linkwork.spatial.vectors import ZERO6
 
 ROUNDING = 1e-12  # of coordinates: what rounding may hide of a displacement or a distance
-TRUSTED = 0.9  # of a distance between solids, whose search ends at an upper bound
 NEAR = -1e300  # in `known` of a node that was near an obstacle when its box was compared: now its parts tell
 LONG = 1e3  # [m] of way after which counting begins anew, before rounding eats into it
 

@@ -61,6 +61,8 @@ class Volumes(NamedTuple):
     travel: Float1  # (2,)      largest `gone` of all [m]; number of the present region
     nearest: Int2  # (n, 2)    obstacles nearest to the shapes of a body when all were last compared; -1: there is none
     beyond: Float1  # (n,)      distance from all others then, plus `gone` then [m]
+    made: Int1  # (N+n,)    how often a node has become rigid
+    pairs_known: Float2  # (P, 16)   what is known of pairs of rigid parts; see near_itself
 
 
 def make_volumes(assembly: Any, table: ShapeTable) -> Volumes:
@@ -94,11 +96,18 @@ def make_volumes(assembly: Any, table: ShapeTable) -> Volumes:
         travel=np.array([0.0, 2.0]),
         nearest=np.full((n, 2), -1, dtype=np.int64),
         beyond=np.full(n, -np.inf),
+        made=np.zeros(N + n, dtype=np.int64),
+        pairs_known=np.full((pairs_kept(n), 16), -1.0),
     )
     bodies = (nodes[:, NODE_KIND] == BODY) & (nodes[:, LEFT] < 0)
     volumes.rigid[bodies] = 1
     volume[:N][bodies] = volume[N + nodes[bodies, INDEX]]
     return volumes
+
+
+def pairs_kept(bodies: int) -> int:
+    """How many pairs of rigid parts are known at most, a power of two: a body has few that are near."""
+    return 1 << max(6, min(16, (4 * bodies - 1).bit_length()))
 
 
 def all_open(volumes: Volumes) -> IntArray:
@@ -242,6 +251,7 @@ def make_rigid(volumes, k):
     store3(volume, k, CENTRE, centre)
     store3(volume, k, HALF, half)
     volumes.rigid[k] = 1
+    volumes.made[k] += 1
 
 
 @inlined
@@ -287,3 +297,23 @@ def carried_twist(V, p, q):
     w = (V[0], V[1], V[2])
     v = add3((V[3], V[4], V[5]), cross3(w, sub3(q, p)))
     return (V[0], V[1], V[2], v[0], v[1], v[2])
+
+
+@inlined
+def place_child(volumes, k, child, R, p, V, reach):
+    """Pose, twist and reach of a child of node k; what is inside a rigid node moves with it, and no farther."""
+    if not volumes.rigid[k]:
+        reach = volumes.volume[child, REACH]
+        if is_open(volumes, child):
+            return IDENTITY3, ZERO3, ZERO6, reach
+        return load9(volumes.place, child, 0), load3(volumes.place, child, 9), load6(volumes.twist, child, 0), reach
+    if is_own(volumes, child):
+        return R, p, V, reach
+    Rc, pc = child_pose(volumes, child, R, p)
+    return Rc, pc, carried_twist(V, p, pc), reach
+
+
+@inlined
+def below(volumes, k):
+    """What node k is made of, as `place_child` takes it."""
+    return children(volumes, k) if volumes.rigid[k] else parts(volumes, k)

@@ -7,7 +7,7 @@ import numpy as np
 from linkwork.contact.settings import Contact
 from linkwork.core.arrays import FloatArray
 from linkwork.dynamics.kinematics import mass_moment
-from linkwork.envs.task import Member, Task, Verdict, joint_readings
+from linkwork.envs.task import Member, Task, Verdict
 from linkwork.model.actuators import Actuator
 from linkwork.model.library.chains import snake
 from linkwork.model.shapes import Plane
@@ -36,6 +36,7 @@ class SnakeCrawl(Task):
             )
         model = linkage.compile()
         super().__init__(model, np.full(joints, -BEND), np.full(joints, BEND), 11 + 2 * joints)
+        self._tables = self.model.arrays[:3]
         # The ground is a half-space, which nothing passes, and links are thicker than their way in a step.
         self.contact = Contact(friction=friction, continuous=False)
 
@@ -49,21 +50,20 @@ class SnakeCrawl(Task):
         hinges = np.arange(7, model.nq)
         sideways = hinges[::2]  # those about z keep it flat on the ground
         q[sideways] = rng.uniform(-0.1, 0.1, sideways.size)
-        member.memory["x"] = self._place(model.state(q))
+        member.memory["x"] = self._place(q)
         return model.state(q)
 
-    def _place(self, state: State) -> float:
-        """Of the centre of mass, along x [m]. The state is a simulation's: nothing about it is checked again."""
-        tree, body, screws, *_ = self.model.arrays
-        mass, moment, *_ = mass_moment(tree, body, screws, state.q.copy())
+    def _place(self, q: FloatArray) -> float:
+        """Of the centre of mass, along x [m]. The coordinates are a simulation's: nothing about them is checked again."""
+        mass, moment, *_ = mass_moment(*self._tables, q)
         return float(moment / mass)
 
     def observe(self, member: Member) -> FloatArray:
-        state = member.state
-        return np.concatenate([state.q[2:7], state.v[:6], joint_readings(member, slice(6, self.model.nv))])
+        q, v = member.q, member.v
+        return np.concatenate([q[2:7], v[:6], q[7:], v[6:]])
 
     def judge(self, member: Member, action: FloatArray) -> Verdict:
-        x = self._place(member.state)
+        x = self._place(member.q)
         way = x - member.memory["x"]
         member.memory["x"] = x
         return Verdict(way - EFFORT_COST * float(action @ action), False, {"x": x})

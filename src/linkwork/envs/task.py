@@ -12,6 +12,7 @@ from linkwork.full.simulation import FullDynamics
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation.loading.actuating import Actuators
+from linkwork.simulation.loading.following import scale_action
 
 
 class Verdict(NamedTuple):
@@ -25,18 +26,27 @@ class Verdict(NamedTuple):
 class Member:
     """One linkage at work on a task: its simulation, its drives, and what the task remembers of it.
 
-    state: of the simulation after its last action, read once for all who ask.
+    state: of the simulation after its last action, read once for all who ask; q (nq,), v (nv,): the same, to read at once,
+    in the memory of the simulation.
     """
 
     def __init__(self, task: Task):
         self.sim = FullDynamics(task.model, task.rest(), contact=task.contact, **task.options)
         self.drives = Actuators(self.sim)
         self.memory: dict[str, Any] = {}
-        self.look()
+        moving = self.sim.view.moving
+        self.q, self.v = moving.q, moving.v
+        self._state: State | None = None
 
     def look(self) -> None:
-        """Reads the state anew."""
-        self.state = self.sim.state
+        """The state is another one."""
+        self._state = None
+
+    @property
+    def state(self) -> State:
+        if self._state is None:
+            self._state = self.sim.state
+        return self._state
 
 
 class Task:
@@ -86,8 +96,12 @@ class Task:
 
     def give(self, member: Member, action: FloatArray) -> None:
         """Controls for an action within [-1, 1]."""
-        inside = np.minimum(np.maximum(np.asarray(action, dtype=float), -1.0), 1.0)
-        member.drives.control = self._middle + inside * self._half
+        given = np.asarray(action, dtype=float)
+        if given.shape != self._middle.shape:
+            given = np.array(np.broadcast_to(given, self._middle.shape))
+        control = np.empty_like(self._middle)
+        scale_action(given, self._middle, self._half, control)
+        member.drives.control = control
 
     def move(self, member: Member) -> None:
         """The steps of an action, in compiled code."""
@@ -104,6 +118,5 @@ class Task:
 
 def joint_readings(member: Member, rows: slice) -> FloatArray:
     """Coordinates and velocities of hinges and sliders with these places in v, which stand as far from the end of q."""
-    state, model = member.state, member.sim.model
-    ahead = model.nq - model.nv
-    return np.concatenate([state.q[rows.start + ahead : rows.stop + ahead], state.v[rows]])
+    ahead = member.q.size - member.v.size
+    return np.concatenate([member.q[rows.start + ahead : rows.stop + ahead], member.v[rows]])

@@ -3,7 +3,7 @@
 from linkwork.core.jit import kernel, routine
 from linkwork.model.kernels.joint_kernels import joint_spring_energy
 from linkwork.model.layout import ARMATURE, DOF, INERTIA, V
-from linkwork.simulation.loading.accelerate import place_and_move
+from linkwork.simulation.loading.accelerate import move_placed, place_and_move
 from linkwork.simulation.moving import POTENTIAL_OFFSET, moving_of
 from linkwork.spatial.inertia import rigid_times_twist
 from linkwork.spatial.memory import load3, load9, load10
@@ -14,12 +14,18 @@ from linkwork.spatial.vectors import dot6
 @routine
 def energies(table):
     """Kinetic and potential energy at (q, v) [J]; leaves world poses and twists behind."""
+    return energies_where(table, False)
+
+
+@routine
+def energies_where(table, is_placed):
+    """The same. is_placed: the poses of bodies in `work` are those of q."""
     s = moving_of(table)
     g = (s.gravity[0], s.gravity[1], s.gravity[2])
     kinetic = 0.0
     potential = s.numbers[POTENTIAL_OFFSET]
     for i in range(s.tree.shape[0]):
-        twist = place_and_move(s, i)
+        twist = move_placed(s, i) if is_placed else place_and_move(s, i)
         inertia = load10(s.body, i, INERTIA)
         kinetic += 0.5 * dot6(twist, rigid_times_twist(inertia, twist))
         moment = matvec3(load9(s.world, i, 0), (inertia[1], inertia[2], inertia[3]))

@@ -1,5 +1,7 @@
 """Boxes around things, and trees of boxes around many that do not move."""
 
+import math
+
 import numpy as np
 
 from linkwork.core.jit import inlined, kernel, routine
@@ -34,13 +36,13 @@ def union(ca, ha, cb, hb):
 
 
 @routine
-def boxes_apart(Ra, pa, ca, ha, Rb, pb, cb, hb, margin):
-    """Whether two turned boxes are farther apart than `margin` along an edge direction of one of them.
+def box_separation(Ra, pa, ca, ha, Rb, pb, cb, hb):
+    """Largest separation of two turned boxes along an edge direction of one of them [m]; infinite where one is empty.
 
-    False may be wrong (nine more directions decide exactly), True never is.
+    A lower bound of their distance (nine more directions give it exactly); below zero they may overlap by it.
     """
     if ha[0] < 0.0 or hb[0] < 0.0:
-        return True
+        return math.inf
     d = matvec3(Rb, cb)
     e = matvec3(Ra, ca)
     d = (d[0] + pb[0] - e[0] - pa[0], d[1] + pb[1] - e[1] - pa[1], d[2] + pb[2] - e[2] - pa[2])
@@ -54,14 +56,28 @@ def boxes_apart(Ra, pa, ca, ha, Rb, pb, cb, hb, margin):
     t20 = abs(Ra[2] * Rb[0] + Ra[5] * Rb[3] + Ra[8] * Rb[6])
     t21 = abs(Ra[2] * Rb[1] + Ra[5] * Rb[4] + Ra[8] * Rb[7])
     t22 = abs(Ra[2] * Rb[2] + Ra[5] * Rb[5] + Ra[8] * Rb[8])
-    return (
-        abs(da[0]) > ha[0] + t00 * hb[0] + t01 * hb[1] + t02 * hb[2] + margin
-        or abs(da[1]) > ha[1] + t10 * hb[0] + t11 * hb[1] + t12 * hb[2] + margin
-        or abs(da[2]) > ha[2] + t20 * hb[0] + t21 * hb[1] + t22 * hb[2] + margin
-        or abs(db[0]) > hb[0] + t00 * ha[0] + t10 * ha[1] + t20 * ha[2] + margin
-        or abs(db[1]) > hb[1] + t01 * ha[0] + t11 * ha[1] + t21 * ha[2] + margin
-        or abs(db[2]) > hb[2] + t02 * ha[0] + t12 * ha[1] + t22 * ha[2] + margin
+    a = max(
+        abs(da[0]) - (ha[0] + t00 * hb[0] + t01 * hb[1] + t02 * hb[2]),
+        abs(da[1]) - (ha[1] + t10 * hb[0] + t11 * hb[1] + t12 * hb[2]),
     )
+    b = max(
+        abs(da[2]) - (ha[2] + t20 * hb[0] + t21 * hb[1] + t22 * hb[2]),
+        abs(db[0]) - (hb[0] + t00 * ha[0] + t10 * ha[1] + t20 * ha[2]),
+    )
+    c = max(
+        abs(db[1]) - (hb[1] + t01 * ha[0] + t11 * ha[1] + t21 * ha[2]),
+        abs(db[2]) - (hb[2] + t02 * ha[0] + t12 * ha[1] + t22 * ha[2]),
+    )
+    return max(max(a, b), c)
+
+
+@inlined
+def boxes_apart(Ra, pa, ca, ha, Rb, pb, cb, hb, margin):
+    """Whether two turned boxes are farther apart than `margin` along an edge direction of one of them.
+
+    False may be wrong, True never is.
+    """
+    return box_separation(Ra, pa, ca, ha, Rb, pb, cb, hb) > margin
 
 
 @kernel(allocates=True)

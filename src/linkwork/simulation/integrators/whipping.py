@@ -21,14 +21,17 @@ SOFT = 0.95  # of the inertia that a joint meets: what springs and dampers are o
 
 
 @routine
-def whips(table, h):
-    """After an evaluation at the start of a step of h [s]: whether it is one for the variational integrator."""
+def whips(table, h, has_gained):
+    """After an evaluation at the start of a step of h [s]: whether it is one for the variational integrator.
+
+    has_gained: steps before this one are known to have gained energy, whatever turns how fast.
+    """
     s = moving_of(table)
     if s.counts[NEVER_WHIPS] != 0:
         return False
     if s.counts[MOTORS] > 0 or s.counts[IMPLICIT] == 0 or s.wet.shape[0] > 0:
         return False  # laws of motors within limits, and of water, are taken at the end of the step
-    return turns_fast(s, h) and is_soft(s)
+    return (has_gained or turns_fast(s, h)) and is_soft(s)
 
 
 @inlined

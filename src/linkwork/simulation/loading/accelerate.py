@@ -25,7 +25,7 @@ from linkwork.dynamics.aba import (
     velocities_root_to_leaf,
 )
 from linkwork.environment.fluid import fluid_in_step
-from linkwork.model.kernels.joint_kernels import body_motion, joint_passive_effort
+from linkwork.model.kernels.joint_kernels import body_motion, helical_twist, joint_passive_effort
 from linkwork.model.layout import ARMATURE, COMPOUND, DAMPING, DOF, HELICAL, KIND, PARENT, STIFFNESS, Q, V
 from linkwork.simulation.loading.load_columns import LOAD_AT, LOAD_FORCE, LOAD_STIFFNESS, LOAD_TARGET, LOAD_TORQUE
 from linkwork.simulation.loading.motor_law import M_FRICTION, motor_law
@@ -125,8 +125,11 @@ def limited_effort(s, i, d, h, u):
 
 
 @routine
-def judge_motors(table, h):
-    """Judges limits of motors at the velocities v + h q̈ that were just found; returns whether any motor acts otherwise."""
+def judge_motors(table, h, is_first):
+    """Judges limits of motors at the velocities v + h q̈ that were just found; returns whether any motor acts otherwise.
+
+    is_first: they were judged at the velocities where the step begins.
+    """
     s = moving_of(table)
     changed = False
     for i in range(s.tree.shape[0]):
@@ -135,7 +138,7 @@ def judge_motors(table, h):
             changed = changed or acts_otherwise(s, i, d, h, s.v[j] + h * s.qdd[j])
     if changed:
         efforts_as_judged(table, h)
-        judge_along_way(table, h, math.isnan(s.judged[0]))
+        judge_along_way(table, h, is_first)
     return changed
 
 
@@ -248,6 +251,23 @@ def place_and_move(s, i):
         twist = add6(twist_to_child(R, p, load6(s.work, s.tree[i, PARENT], TWIST)), VJ)
     store9(s.work, i, R_, R)
     store3(s.work, i, P_, p)
+    store6(s.work, i, TWIST, twist)
+    place_in_world(s, i, R, p)
+    return twist
+
+
+@inlined
+def move_placed(s, i):
+    """The same where poses of all bodies in their parents and columns of their joints are in `work` and `dof_work`."""
+    R, p, j = load9(s.work, i, R_), load3(s.work, i, P_), s.tree[i, V]
+    if s.tree[i, KIND] == HELICAL:
+        twist = scale6(s.v[j], helical_twist(s.body, i))
+    else:
+        twist = ZERO6
+        for d in range(j, j + s.tree[i, DOF]):
+            twist = add6(twist, scale6(s.v[d], load6(s.dof_work, d, S_D)))
+    if s.tree[i, PARENT] >= 0:
+        twist = add6(twist_to_child(R, p, load6(s.work, s.tree[i, PARENT], TWIST)), twist)
     store6(s.work, i, TWIST, twist)
     place_in_world(s, i, R, p)
     return twist

@@ -20,6 +20,7 @@ from linkwork.core.messages.names import did_you_mean
 from linkwork.core.uncopied import Uncopied
 from linkwork.errors import StateError
 from linkwork.model.actuators import Actuator
+from linkwork.simulation.loading.following import follow_controls
 from linkwork.simulation.loading.motor_law import M_POSITION, M_VELOCITY
 
 
@@ -63,6 +64,9 @@ class Actuators(Uncopied):
             (column, which, self._row[which], self._gear[which]) for column, which in columns if which.any()
         ]
         self._given = np.zeros(len(self.actuators))  # efforts that were added to those of the simulation
+        # All of them follow targets of one kind at once: then one call of compiled code does it.
+        self._is_direct = not self._has_lag and not self._has_efforts and len(self._followed) == 1
+        self._moved, self._bodies = np.zeros(len(self.actuators), dtype=bool), sim._joints.joints_of(self._row)
         self._begin()
 
     def _begin(self) -> None:
@@ -109,11 +113,31 @@ class Actuators(Uncopied):
             given = np.asarray(value, dtype=float)
         except (TypeError, ValueError):
             raise StateError(f"control must be numbers, not {shown(value)}.") from None
-        if given.shape not in ((), (len(self),)) or not np.isfinite(given).all():
-            raise StateError(f"control is {shown(value)}; give {len(self)} finite numbers, or one for all.")
+        if given.shape not in ((), (len(self),)):
+            raise self._strange(value)
+        if self._is_direct:
+            self._follow(np.ascontiguousarray(np.broadcast_to(given, len(self)) if given.ndim == 0 else given), value)
+            return
+        if not np.isfinite(given).all():
+            raise self._strange(value)
         self._catch_up()
         self._control = np.minimum(np.maximum(given, self._low), self._high)
         self._act()
+
+    def _strange(self, value: object) -> StateError:
+        return StateError(f"control is {shown(value)}; give {len(self)} finite numbers, or one for all.")
+
+    def _follow(self, given: FloatArray, value: object) -> None:
+        """Controls and targets at once. given: one number per actuator; value: as the user wrote it."""
+        joints, control = self.sim._joints, np.empty(len(self.actuators))
+        column, _, rows, gear = self._followed[0]
+        changed = follow_controls(given, self._low, self._high, gear, rows, column, control, self._moved, joints.motor)
+        if changed < 0:
+            raise self._strange(value)
+        self._control = self._activation = control
+        self._at = float(self.sim.time)
+        if changed:
+            joints.changed(self._bodies if changed == len(control) else joints.joints_of(rows[self._moved]))
 
     def __setitem__(self, name: str, value: float) -> None:
         control = self.control

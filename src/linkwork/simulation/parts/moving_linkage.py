@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.bundles import describe
 from linkwork.core.views import ENTRIES, ROWS
+from linkwork.loops.system import loop_plan
 from linkwork.model.compile.floating_trees import floating_trees
 from linkwork.model.model import Model
 from linkwork.simulation import moving as mv
@@ -154,7 +155,7 @@ class MovingLinkage:
         self.arrays.numbers[mv.SUBSTEP_WISH] = math.inf
         mv.forget_past(self.arrays)
         self.arrays.counts[mv.COMPOSITES_READY] = 0
-        fresh = allocate_constraints(self.model, self.model.n_bodies, self.model.nv, answers=False)
-        self.constraints.z[...], self.constraints.acting[...] = fresh.z, 0.0
-        self.constraints.coupling[...] = 0.0
+        if self.model.is_constrained:
+            self.constraints.z[...] = loop_plan(self.model).joints.neutral().q
+            self.constraints.acting[...], self.constraints.coupling[...] = 0.0, 0.0
         self.has_noted = False

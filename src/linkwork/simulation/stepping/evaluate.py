@@ -26,8 +26,8 @@ def make_evaluate(accelerate: Any) -> Any:
         """Each repetition is a step of Newton's method. Returns OK, or a body or loop that failed."""
         bad = accelerate(table, where, h)
         if limits_are_judged(table, where):
-            for _ in range(MOST_JUDGEMENTS):
-                if bad != OK or not judge_motors(table, h):
+            for turn in range(MOST_JUDGEMENTS):
+                if bad != OK or not judge_motors(table, h, turn == 0):
                     break
                 bad = accelerate(table, where, h)
         return bad

@@ -1,7 +1,5 @@
 """Where a step begins: saved, and put back where the step fails."""
 
-import math
-
 from linkwork.core.jit import routine
 from linkwork.simulation.moving import COMPOSITES_READY, MOTORS, SUBSTEP_WISH, WISH_BEFORE, moving_of
 from linkwork.spatial.memory import load6, store6
@@ -20,7 +18,7 @@ def save_start(table):
     s.numbers[WISH_BEFORE] = s.numbers[SUBSTEP_WISH]
     if s.counts[MOTORS] > 0:
         for k in range(s.v.shape[0]):
-            s.judged[k] = math.nan  # at first as without limits
+            s.judged[k] = s.v[k]  # few motors come to their limits, or leave them, within a step
 
 
 @routine

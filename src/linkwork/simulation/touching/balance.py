@@ -21,12 +21,13 @@ from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.aba import TWIST
 from linkwork.model.kernels.joint_kernels import joint_spring_energy
 from linkwork.model.layout import ARMATURE, DOF, INERTIA, V
-from linkwork.simulation.energy import energies
+from linkwork.simulation.energy import energies, energies_where
 from linkwork.simulation.integrators.euler import note_efforts
 from linkwork.simulation.loading.accelerate import load_wrench
 from linkwork.simulation.loading.acting import BY_GIVEN, BY_MOTOR
 from linkwork.simulation.momentum.momentum import correct_bases, keep_present_momentum
 from linkwork.simulation.moving import (
+    COMPOSITES_READY,
     CONTACT_GAINS,
     LOADS,
     METHOD,
@@ -49,6 +50,8 @@ from linkwork.simulation.touching.arrays import (
     SPRINGS_START,
     TAKEN_BACK,
     TOP_KINETIC,
+    TOUCHED_AND_PLACED,
+    WAS_TOUCHING,
     touch_of,
 )
 from linkwork.spatial.inertia import rigid_times_twist
@@ -113,7 +116,8 @@ def judge_balance(table, h):
     s = moving_of(table)
     t = touch_of(table)
     b = t.balance
-    kinetic, potential = energies(table)
+    is_placed = s.counts[COMPOSITES_READY] != 0 or b[WAS_TOUCHING] == TOUCHED_AND_PLACED
+    kinetic, potential = energies_where(table, is_placed)
     size = b[KINETIC_START] + kinetic + abs(potential)
     if not size < math.inf:
         return OVERFLOW

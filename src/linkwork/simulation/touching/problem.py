@@ -25,7 +25,7 @@ from linkwork.dynamics.aba import TWIST
 from linkwork.model.layout import COMPOUND, DOF, HELICAL, KIND, PARENT, Q, V
 from linkwork.simulation.constrained.constraints import constraints_of
 from linkwork.simulation.integrators.straight import go_straight, speed_up
-from linkwork.simulation.loading.accelerate import place_and_move
+from linkwork.simulation.loading.accelerate import move_placed
 from linkwork.simulation.momentum.momentum import add_efforts_of_bases, aim_centres
 from linkwork.simulation.moving import CONTACTS_GROW, KEEPS_MOMENTUM, OK, moving_of
 from linkwork.simulation.touching.answers import answer, answer_matrix, to_world, unmark_paths
@@ -80,8 +80,7 @@ def free_motion(table, h):
         store6(t.before, i, 0, load6(s.work, i, TWIST))
     speed_up(s, h)
     for i in range(s.tree.shape[0]):
-        twist = place_and_move(s, i)
-        store6(t.twists, i, 0, to_world(load9(s.world, i, 0), twist))
+        store6(t.twists, i, 0, to_world(load9(s.world, i, 0), move_placed(s, i)))
 
 
 @routine

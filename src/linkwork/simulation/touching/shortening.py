@@ -29,6 +29,7 @@ from linkwork.simulation.touching.arrays import (
     PUSH_WORK,
     SHORTENED,
     STEP,
+    TOUCHED,
     WAS_TOUCHING,
     WAY_TOTALS,
     WHOLE_TOTALS,
@@ -192,6 +193,8 @@ def take_back_part(s, t):
 def remember_totals(table):
     """Before a part whose way is looked at: what it adds to, so that it can be taken back."""
     t = touch_of(table)
+    if t.balance[WAS_TOUCHING] != 0.0:
+        t.balance[WAS_TOUCHING] = TOUCHED  # and bodies are placed where the part before ended
     for k in range(t.totals.shape[0]):
         t.safe_totals[WAY_TOTALS, k] = t.totals[k]
     return t.balance[PUSH_WORK]

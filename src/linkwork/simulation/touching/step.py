@@ -28,8 +28,8 @@ from linkwork.simulation.touching.arrays import (
     searches,
     touch_of,
 )
-from linkwork.simulation.touching.balance import open_balance
 from linkwork.simulation.touching.calling import find, shorter_part
+from linkwork.simulation.touching.flight import has_gained_in_flight, open_after_flight
 from linkwork.simulation.touching.motors import are_motors_limited, meet_with_motors
 from linkwork.simulation.touching.problem import find_impulses, free_motion, move_on, near_limits, pose_problem
 from linkwork.simulation.touching.search.changes import note_pressing
@@ -90,7 +90,7 @@ def try_touching(table, h):
     """
     status, count = begin_and_find(table, h)
     if status == OK:
-        open_balance(table)
+        open_after_flight(table)
     left, last, parts = h, h, 1
     while True:
         until = next_meeting(table)
@@ -138,7 +138,7 @@ def begin_touching(table, h):
     bad = evaluate_any(table, AT_END, h)
     if bad != OK:
         return bad
-    if whips(table, h):
+    if whips(table, h, has_gained_in_flight(table)):
         s.counts[RULE] = BY_VARIATIONAL  # unless something touches
     if s.counts[KEEPS_MOMENTUM] != 0:
         add_impulses(table, h)

@@ -20,47 +20,36 @@ from linkwork.contact.contact_list import (
     SHAPE_B,
     SIZE,
 )
-from linkwork.contact.volumes import as_shapes, carried_twist, children, is_open, is_own
+from linkwork.contact.volumes import carried_twist
 from linkwork.core.jit import inlined, routine
 from linkwork.simulation.moving import moving_of
 from linkwork.simulation.touching.arrays import SLACK, touch_of
+from linkwork.simulation.touching.search.fronts import FRONTS, front_below
 from linkwork.simulation.touching.search.spanning import STAYS, choose_spanning
 from linkwork.spatial.memory import load3, load6, load9, store3, store6, store9
 from linkwork.spatial.rotations import dot3, sub3
-from linkwork.spatial.vectors import ZERO6, compose_pose
+from linkwork.spatial.vectors import ZERO6
 
 SAME_NORMAL = 0.999  # cosine of the angle between normals of contacts at one place
 DOUBLES_BACK = 8  # contacts before one among which its double is sought; they are sorted by bodies
 
 
-@inlined
-def node_motion(s, t, node):
-    """World pose of a node's frame, and its twist there."""
-    piece = t.piece[node]
-    R, p = load9(t.pose, node, 0), load3(t.pose, node, 9)
-    V = ZERO6
-    if piece >= 0:
-        origin = load3(s.world, piece, 9)
-        R, p = compose_pose(load9(s.world, piece, 0), origin, R, p)
-        V = carried_twist(load6(t.twists, piece, 0), origin, p)
-    return R, p, V
-
-
 @routine
 def place_open_nodes(table, volumes):
-    """Places and twists of what is right below open nodes. Cost: O(open nodes)."""
+    """Places and twists of the fronts, which stand where `measure_travel` left them. Cost: O(open nodes)."""
     s = moving_of(table)
     t = touch_of(table)
     for o in range(t.open_nodes.shape[0]):
-        k = t.open_nodes[o]
-        first, second = children(volumes, k)
-        for child in (first, second):
-            if child >= 0 and not is_open(volumes, child):
-                R, p, V = node_motion(s, t, k if is_own(volumes, child) else child)
-                part = as_shapes(volumes, child)
-                store9(volumes.place, part, 0, R)
-                store3(volumes.place, part, 9, p)
-                store6(volumes.twist, part, 0, V)
+        for part in range(FRONTS):
+            row, node = front_below(volumes, t.open_nodes[o], part)
+            if row < 0:
+                continue
+            p, V, piece = load3(volumes.stood, row, 9), ZERO6, t.piece[node]
+            if piece >= 0:
+                V = carried_twist(load6(t.twists, piece, 0), load3(s.world, piece, 9), p)
+            store9(volumes.place, row, 0, load9(volumes.stood, row, 0))
+            store3(volumes.place, row, 9, p)
+            store6(volumes.twist, row, 0, V)
 
 
 @inlined

@@ -15,14 +15,15 @@ import math
 
 from linkwork.contact.broad_phase import search_itself
 from linkwork.contact.contact_list import COUNT, GAP, take_back_contacts
-from linkwork.contact.geometry.boxes import CENTRE, HALF
-from linkwork.contact.narrow_phase import FAST, SLOW
-from linkwork.contact.tables import CLEAR, CONTACTS, FASTEST, MODE, PASSING, THIN
-from linkwork.contact.volumes import length, refit
+from linkwork.contact.geometry.boxes import CENTRE, HALF, REACH
+from linkwork.contact.narrow_phase import DEEP, FAST, SLOW
+from linkwork.contact.near_world import look
+from linkwork.contact.tables import CLEAR, CONTACTS, FASTEST, MARGIN, MODE, NEAR_ITSELF, PASSING, THIN
+from linkwork.contact.volumes import length, refit, twist_reach
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.model.kernels.joint_kernels import body_pose
-from linkwork.simulation.loading.accelerate import place_and_move, place_in_world
-from linkwork.simulation.moving import moving_of
+from linkwork.simulation.loading.accelerate import move_placed, place_and_move, place_in_world
+from linkwork.simulation.moving import COMPOSITES_READY, moving_of
 from linkwork.simulation.stepping.saving import take_back_state
 from linkwork.simulation.touching.answers import to_world
 from linkwork.simulation.touching.arrays import (
@@ -31,14 +32,16 @@ from linkwork.simulation.touching.arrays import (
     PUSH_WORK,
     SELF_CONTACT,
     SLOTS,
+    TOUCHED_AND_PLACED,
+    WAS_TOUCHING,
     WAY_TOTALS,
     contacts_of,
     touch_of,
 )
 from linkwork.simulation.touching.search.finding import finder_of
-from linkwork.simulation.touching.search.fronts import FRONTS, front_below, look_at_fronts
+from linkwork.simulation.touching.search.fronts import FRONTS, front_below, front_pose
 from linkwork.simulation.touching.search.placing import place_open_nodes
-from linkwork.spatial.memory import load3, load6, load9, store3, store6, store9
+from linkwork.spatial.memory import load3, load9, store3, store6, store9
 from linkwork.spatial.rotations import dot3, matmul3, matrix_quaternion, quaternion_log, scale3, sub3, transpose3
 from linkwork.spatial.vectors import join
 
@@ -46,6 +49,11 @@ SHORTEST = 2.0**-8  # of a step: a part that is not made shorter, whatever goes 
 SHORTER = 0.7  # at most so much of a part is tried next
 AT_REST = 0.02  # of the least half width: where forces alone move bodies by less, impulses do not make them pass either
 INSIDE = 0.1  # of it: contacts that are as deep are looked at more closely
+# Of it: two bodies that the search for contacts held apart pass only where each went so much farther than it took them to:
+# one passes the other where it is deeper than half of their half widths together.
+FASTER = DEEP * (1.0 - 1e-9)
+SHORT_TURN = 1.0  # Frobenius' norm of the change of a rotation, up to which
+ARC = 0.75  # of it is more than the angle [rad]: 2√2 sin(½ angle) is that norm
 
 
 @routine
@@ -78,73 +86,128 @@ def clear_time(table, h):
     t = touch_of(table)
     finder = finder_of(table)
     query = finder.query
-    if t.counts[CONTINUOUS] == 0 or not is_fast(table, finder, h):
+    fast = fast_way(finder)
+    if t.counts[CONTINUOUS] == 0 or not may_be_fast(t, query, fast):
         return h
-    follow_way(table, h)
+    place_at_end(table)
     query[MODE], query[CLEAR] = PASSING, h
-    found = look_at_fronts(table, finder, h)
-    if found and t.counts[SELF_CONTACT] != 0 and t.open_nodes.shape[0] > 0:
-        place_open_nodes(table, finder.volumes)
-        refit(finder.volumes, t.open_nodes, h)
-        search_itself(finder, t.open_nodes)
+    found, farthest, faster = look_along_way(table, finder, h, fast)
+    may_be_near = query[NEAR_ITSELF] > 0.0 or faster > FASTER * query[THIN]
+    if found and t.counts[SELF_CONTACT] != 0 and farthest > 0.5 * fast and may_be_near:
+        search_itself_along_way(table, finder, h)
     query[MODE] = CONTACTS
-    leave_at_end(table)
     return query[CLEAR]
 
 
-@routine
-def is_fast(table, finder, h):
-    """Whether a body may have moved by more than a part of its width, with another one on its way as well."""
-    s = moving_of(table)
-    t = touch_of(table)
-    volumes, query = finder.volumes, finder.query
-    least = 0.0
+@inlined
+def fast_way(finder):
+    """How far a body must have gone to pass an obstacle [m]; half of it where that moves as well."""
+    query, least = finder.query, 0.0
     for c in range(finder.contacts.number[COUNT]):
         least = min(least, finder.contacts.data[c, GAP])
-    fast = (FAST if -least < INSIDE * query[THIN] else SLOW) * query[THIN]
-    if t.counts[SELF_CONTACT] != 0:
-        fast *= 0.5
-    if t.counts[SLOTS] + t.counts[LIMITS] == 0:
-        return query[FASTEST] > 0.5 * fast  # no impulse acted: it moved as forces alone move it
-    if query[FASTEST] <= AT_REST * query[THIN]:
-        return False
+    return (FAST if -least < INSIDE * query[THIN] else SLOW) * query[THIN]
+
+
+@inlined
+def may_be_fast(t, query, fast):
+    """Whether a body may have gone as far, by the velocities that forces alone give and by whether impulses acted."""
+    if t.counts[SLOTS] + t.counts[LIMITS] > 0:
+        return query[FASTEST] > AT_REST * query[THIN]
+    return query[FASTEST] > (0.25 if t.counts[SELF_CONTACT] != 0 else 0.5) * fast
+
+
+@routine
+def place_at_end(table):
+    """World poses and twists of the end of the part that was made; the energy there needs them too."""
+    s = moving_of(table)
+    t = touch_of(table)
+    is_placed = s.counts[COMPOSITES_READY] != 0
     for i in range(s.tree.shape[0]):
-        twist = place_and_move(s, i)
+        twist = move_placed(s, i) if is_placed else place_and_move(s, i)
         store6(t.twists, i, 0, to_world(load9(s.world, i, 0), twist))
-    farthest = 0.0
+    if t.balance[WAS_TOUCHING] != 0.0:
+        t.balance[WAS_TOUCHING] = TOUCHED_AND_PLACED
+
+
+@routine
+def look_along_way(table, finder, h, fast):
+    """Follows all fronts that went fast along their way, against the world; False where the stack was too short. And how
+    far a point of any front went at most, and by how much farther than the search for contacts took it to go [m].
+
+    World poses and twists are those of the end; where fronts stood at the start, `stood` tells.
+    """
+    s = moving_of(table)
+    t = touch_of(table)
+    volumes = finder.volumes
+    farthest, faster = 0.0, 0.0
     for o in range(t.open_nodes.shape[0]):
         for part in range(FRONTS):
             row, node = front_below(volumes, t.open_nodes[o], part)
-            if row >= 0 and t.piece[node] >= 0:
-                V = load6(t.twists, t.piece[node], 0)
-                far = length(load3(t.pose, node, 9)) + length(load3(volumes.volume, row, CENTRE))
-                far += length(load3(volumes.volume, row, HALF))
-                farthest = max(farthest, h * (length((V[3], V[4], V[5])) + length((V[0], V[1], V[2])) * far))
-    return farthest > fast
+            if row < 0 or t.piece[node] < 0:
+                continue
+            guess = scale3(h, load3(t.twists, t.piece[node], 0))
+            R, p = front_pose(s, t, node)
+            reach = reach_along(volumes, row, R, p, guess)
+            farthest = max(farthest, reach)
+            faster = max(faster, reach - volumes.volume[row, REACH])
+            if reach <= fast or volumes.known[row] - volumes.gone[row] > finder.query[MARGIN] + reach:
+                continue
+            R0, p0 = load9(volumes.stood, row, 0), load3(volumes.stood, row, 9)
+            V = twist_between(R0, p0, R, p, guess, h)
+            if not look(finder, row, R0, p0, V, twist_reach(V, volumes.volume, row, h)):
+                return False, farthest, faster
+    return True, farthest, faster
+
+
+@inlined
+def reach_along(volumes, row, R, p, guess):
+    """At most how far a point of a front goes from where it stood to R, p by a constant twist [m].   (2)"""
+    R0, p0 = load9(volumes.stood, row, 0), load3(volumes.stood, row, 9)
+    turn = 0.0
+    for e in range(9):
+        turn += (R[e] - R0[e]) ** 2
+    if turn > SHORT_TURN * SHORT_TURN or dot3(guess, guess) > 1.0:  # perhaps once around
+        V = twist_between(R0, p0, R, p, guess, 1.0)
+        return twist_reach(V, volumes.volume, row, 1.0)
+    arm = length(load3(volumes.volume, row, CENTRE)) + length(load3(volumes.volume, row, HALF))
+    return length(sub3(p, p0)) + ARC * math.sqrt(turn) * arm
+
+
+@inlined
+def twist_between(R0, p0, R1, p1, guess, h):
+    """The constant twist, of world axes, that moves a pose to another one in the time h.   (35)
+
+    guess: the rotation vector, but for whole turns; their number is the one nearest to it.
+    """
+    turn = turned(matmul3(R1, transpose3(R0)), guess)
+    return join(scale3(1.0 / h, turn), scale3(1.0 / h, sub3(p1, p0)))
+
+
+@routine
+def search_itself_along_way(table, finder, h):
+    """Follows all pairs of bodies that the way brings near each other; world poses are those of the end, then too."""
+    t = touch_of(table)
+    follow_way(table, h)
+    place_open_nodes(table, finder.volumes)
+    refit(finder.volumes, t.open_nodes, h)
+    search_itself(finder, t.open_nodes)
+    leave_at_end(table)
 
 
 @routine
 def follow_way(table, h):
-    """Twists of the way of h [s] that was made into `twists`, world poses of its start into `world`, of its end into `way`.
-
-    (35) says by which rotation a body turned but for whole turns: their number is the one nearest to the velocity that it
-    ends with.
-    """
+    """Twists of the way of h [s] into `twists`, world poses of its start into `world`, of its end into `way`."""
     s = moving_of(table)
     t = touch_of(table)
     for i in range(s.tree.shape[0]):
-        twist = place_and_move(s, i)
-        R = load9(s.world, i, 0)
-        store9(t.way, i, 0, R)
+        store9(t.way, i, 0, load9(s.world, i, 0))
         store3(t.way, i, 9, load3(s.world, i, 9))
-        store6(t.twists, i, 0, to_world(R, twist))
     for i in range(s.tree.shape[0]):
         R, p = body_pose(s.tree, s.body, s.screws, i, s.start_q)
         place_in_world(s, i, R, p)
-        R1, R0 = load9(t.way, i, 0), load9(s.world, i, 0)
-        turn = turned(matmul3(R1, transpose3(R0)), scale3(h, load3(t.twists, i, 0)))
-        v = scale3(1.0 / h, sub3(load3(t.way, i, 9), load3(s.world, i, 9)))
-        store6(t.twists, i, 0, join(scale3(1.0 / h, turn), v))
+        guess = scale3(h, load3(t.twists, i, 0))
+        R0, p0 = load9(s.world, i, 0), load3(s.world, i, 9)
+        store6(t.twists, i, 0, twist_between(R0, p0, load9(t.way, i, 0), load3(t.way, i, 9), guess, h))
 
 
 @inlined

@@ -1,0 +1,88 @@
+"""Two rigid parts of one linkage, looked at again only when they may have come near each other.
+
+Parts of a linkage that swings go far in the world and little against each other. So what is kept of two of them is how far
+apart they were when last looked at, and the pose R₀, p₀ of the smaller one in the larger one then. From their poses now
+
+    distance now  ≥  apart - |R₁c + p₁ - R₀c - p₀| - |R₁ - R₀| r                                                   (38)
+
+for all points within r of the centre c of the smaller part; |R₁ - R₀| is 2 sin(½ angle). Bodies that may not touch, such as
+those that a joint connects, do not count: two of them alone are infinitely far apart. A part that is made rigid anew has
+another shape, and its number in `made` is another one. A place in the table serves many pairs: where another pair has taken
+it, two parts are looked at once more than they had to be.
+"""
+
+import math
+
+from linkwork.contact.geometry.boxes import CENTRE, HALF
+from linkwork.contact.volumes import length
+from linkwork.core.jit import inlined, routine
+from linkwork.spatial.memory import load3, load9, store3, store9
+from linkwork.spatial.rotations import add3, matmul3, matvec3, sub3, tmatvec3, transpose3
+
+# Columns of `pairs_known`: the two parts, when they were made rigid, distance [m], pose of the smaller in the larger.
+PART_A, PART_B, MADE, APART, TURN, AT = 0, 1, 2, 3, 4, 13
+ROUNDING = 1e-12  # of coordinates: what rounding may hide of a displacement
+CHORD = math.sqrt(0.5) * (1.0 + 1e-9)  # |R₁ - R₀| over Frobenius' norm of it
+
+
+@inlined
+def larger_first(volumes, a, b):
+    """Two parts, the one with the larger box first."""
+    return (a, b) if length(load3(volumes.volume, a, HALF)) >= length(load3(volumes.volume, b, HALF)) else (b, a)
+
+
+@inlined
+def row_of(volumes, a, b):
+    """The place in the table of a pair."""
+    key = a * 1_000_003 + b
+    key = key ^ (key >> 15)
+    return ((key * 2_654_435_761) >> 16) & (volumes.pairs_known.shape[0] - 1)
+
+
+@inlined
+def made(volumes, a, b):
+    """Grows whenever one of two parts is made rigid anew."""
+    return volumes.made[a] + volumes.made[b]
+
+
+@inlined
+def distance_known(volumes, a, b):
+    """How far apart two parts were when last looked at [m]; below zero: that is not known."""
+    row, known = row_of(volumes, a, b), volumes.pairs_known
+    is_this = known[row, PART_A] == a and known[row, PART_B] == b and known[row, MADE] == made(volumes, a, b)
+    return known[row, APART] if is_this else -1.0
+
+
+@routine
+def distance_left(volumes, a, b, apart):
+    """Lower bound of the distance of two parts now, which were `apart` when last looked at.   (38)"""
+    row, known = row_of(volumes, a, b), volumes.pairs_known
+    R, p = pose_between(volumes, a, b)
+    R0, p0 = load9(known, row, TURN), load3(known, row, AT)
+    turned = 0.0
+    for e in range(9):
+        turned += (R[e] - R0[e]) ** 2
+    c, r = load3(volumes.volume, b, CENTRE), length(load3(volumes.volume, b, HALF))
+    moved = length(sub3(add3(matvec3(R, c), p), add3(matvec3(R0, c), p0)))
+    return apart - moved - CHORD * math.sqrt(turned) * r
+
+
+@routine
+def note_distance(volumes, a, b, apart):
+    """Two parts are `apart` [m] or more at their places in the world."""
+    row, known = row_of(volumes, a, b), volumes.pairs_known
+    R, p = pose_between(volumes, a, b)
+    size = length(load3(volumes.place, a, 9)) + length(load3(volumes.place, b, 9))
+    size += length(load3(volumes.volume, b, CENTRE)) + length(load3(volumes.volume, b, HALF))
+    known[row, PART_A], known[row, PART_B], known[row, MADE] = a, b, made(volumes, a, b)
+    known[row, APART] = max(apart - ROUNDING * size, 0.0)
+    store9(known, row, TURN, R)
+    store3(known, row, AT, p)
+
+
+@inlined
+def pose_between(volumes, a, b):
+    """Pose of part b in part a, from their places in the world."""
+    Ra, pa = load9(volumes.place, a, 0), load3(volumes.place, a, 9)
+    Rb, pb = load9(volumes.place, b, 0), load3(volumes.place, b, 9)
+    return matmul3(transpose3(Ra), Rb), tmatvec3(Ra, sub3(pb, pa))
