@@ -119,8 +119,9 @@ def learn(sim: QuasiStatics) -> bool:
     known[LEFT] = WORTH_MEASURING * sim.model.n_bodies
     if measured is None or not (x.total > 0.0 and x.largest > 0.0):
         return False
-    known[RATIO] = np.maximum(1.0, MARGIN * measured / (x.total, x.largest))
-    known[JOINTS] = max(x.joints, known[JOINTS])
+    known[0] = max(1.0, MARGIN * measured[0] / x.total)
+    known[1] = max(1.0, MARGIN * measured[1] / x.largest)
+    known[JOINTS] = max(x.joints, known.item(JOINTS))
     return True
 
 
