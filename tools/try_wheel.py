@@ -4,7 +4,8 @@
     python tools/try_wheel.py dist --borrow              # takes them from this environment instead: no network
     python tools/try_wheel.py dist --borrow --no-demo    # seconds instead of a minute
 
-Where the folder has a wheel of compiled kernels too, both are installed together, and a first adaptive step is timed. Prints a line per thing tried, and how long a warm import takes. Exit status 1 at the first that fails.
+Where the folder has a wheel of compiled kernels too, both are installed together, and a first adaptive step is timed.
+Prints a line per thing tried, and how long a warm import takes. Exit status 1 at the first that fails.
 """
 
 from __future__ import annotations
@@ -130,7 +131,7 @@ def try_pair(wheel: Path, kernels: Path, folder: Path, borrow: bool, call: str =
     listed = trial.out("warm", "--list", program=trial.bin / "linkwork")
     assert "are installed (linkwork-kernels), and used" in listed, listed
     printed = trial.out("-c", call)
-    compiled = [path for path in trial.home.rglob("*.nbc")]
+    compiled = list(trial.home.rglob("*.nbc"))
     assert not compiled, f"compiled although kernels are installed: {compiled[:5]}"
     return printed
 
@@ -150,7 +151,9 @@ def main() -> None:
     for kernels in wheels[-1].parent.glob(f"linkwork_kernels-*-{version}-*.whl"):
         with tempfile.TemporaryDirectory() as folder:
             printed = try_pair(wheels[-1].resolve(), kernels.resolve(), Path(folder), options.borrow)
-        said("first adaptive step with installed kernels", f"{float(printed):.1f} s of processor time, nothing compiled")
+        said(
+            "first adaptive step with installed kernels", f"{float(printed):.1f} s of processor time, nothing compiled"
+        )
 
 
 if __name__ == "__main__":
