@@ -27,6 +27,7 @@ QUICK_SIZES = (300,)
 CALLS, QUICK_CALLS = 1_000_000, 300
 REPLAYS, QUICK_REPLAYS = 3, 2
 WARM = 200  # calls before the first that counts: set-up, kernels from disk, the first comparison with `aba`
+LONGEST = 2**31 - 1  # [ns] of a call that is told apart from longer ones
 PARTS = (50.0, 99.0, 99.9, 99.99, 100.0)  # [%]
 TOLERANCE = 2.0**-11
 ACTIVE = 100  # joints, of adaptive dynamics
@@ -41,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--replays", type=int, help=f"of each series of calls (default: {REPLAYS})")
     parser.add_argument("--case", help="only rows whose name contains this")
     parser.add_argument("--joints", type=int, nargs="+", help=f"of the molecule (default: {SIZES[0]:,} {SIZES[1]:,})")
-    parser.add_argument("--workers", type=int, default=1, help="rows at a time, each on a core of its own (1)")
+    parser.add_argument("--workers", type=int, default=1, help="series at a time, each on a core of its own (1)")
     parser.add_argument("--also", metavar="JSON", type=Path, nargs="+", default=[], help="runs that are shown as well")
     parser.add_argument("--page", metavar="FILE", type=Path, help="fill the tables of a Markdown page in")
 
@@ -53,8 +54,10 @@ def run(options: argparse.Namespace) -> TableReport:
     kept = {"joints": sizes, "calls": calls, "replays": replays}
     report = TableReport("latency", kept, is_judged=not options.quick)
     names = [name for name in CASES if not options.case or options.case in name]
-    tasks = [(joints, name, calls, replays) for joints in sorted(sizes, reverse=True) for name in names]
-    found = on_cores(row_of, tasks, options.workers)
+    kinds = [(joints, name) for joints in sorted(sizes, reverse=True) for name in names]
+    tasks = [(*kind, calls, replay) for kind in kinds for replay in range(replays)]
+    series = on_cores(replay_of, tasks, options.workers)
+    found = [row_of(*kind, series[k * replays : (k + 1) * replays]) for k, kind in enumerate(kinds)]
     for earlier in options.also:
         found += [with_numbers(result) for result in json.loads(earlier.read_text(encoding="utf-8"))["results"]]
     found.sort(key=lambda result: list(CASES).index(result["case"]))
@@ -79,20 +82,26 @@ def with_numbers(result: dict[str, Any]) -> dict[str, Any]:
     return {**result, **times}
 
 
-def row_of(joints: int, name: str, calls: int, replays: int) -> dict[str, Any]:
-    """Measures one kind of call."""
-    progress(f"{name}, {joints:,} joints")
+def replay_of(joints: int, name: str, calls: int, replay: int) -> dict[str, Any]:
+    """Makes one series of one kind of call; times of each [ns]. Wall times are those of the first series."""
+    progress(f"{name}, {joints:,} joints, replay {replay + 1}")
     model = lw.library.molecule(joints).compile()
-    make, limits = CASES[name]
-    taken, wall, collected = measure(lambda: make(model), calls, replays)
+    taken, wall, pauses = measure(CASES[name][0](model), calls)
+    return {"taken": taken, "wall": wall if replay == 0 else None, "pauses": pauses, "aba_s": time_of_aba(model)}
+
+
+def row_of(joints: int, name: str, replays: list[dict[str, Any]]) -> dict[str, Any]:
+    """One kind of call: of each call the least time over the replays."""
+    taken = 1e-9 * np.min([replay["taken"] for replay in replays], axis=0)
+    pauses = [pause for replay in replays for pause in replay["pauses"]]
     return {
         "case": name,
         "joints": joints,
         "seconds": dict(zip(PARTS, np.percentile(taken, PARTS).tolist(), strict=True)),
-        "wall_seconds": dict(zip(PARTS, np.percentile(wall, PARTS).tolist(), strict=True)),
-        "collections": collected,
-        "aba_s": time_of_aba(model),
-        "limits": limits,
+        "wall_seconds": dict(zip(PARTS, (1e-9 * np.percentile(replays[0]["wall"], PARTS)).tolist(), strict=True)),
+        "collections": f"{len(pauses)}, at most {duration(1e-9 * max(pauses))}" if pauses else "0",
+        "aba_s": float(np.median([replay["aba_s"] for replay in replays])),
+        "limits": CASES[name][1],
     }
 
 
@@ -113,14 +122,9 @@ def judge(report: TableReport, result: dict[str, Any]) -> list[str]:
     return [result["case"], *(duration(at[part]) for part in PARTS), *wall, result["collections"]]
 
 
-def measure(
-    make: Callable[[], Callable[[int], object]], calls: int, replays: int
-) -> tuple[np.ndarray, np.ndarray, str]:
-    """Least processor time of each call over the replays [s], and wall time in the first, both of shape (calls,).
-
-    And how many times Python collected garbage in all of them, with the longest time that took.
-    """
-    least, wall = np.full(calls, np.iinfo(np.int64).max), np.empty(calls, dtype=np.int64)
+def measure(call: Callable[[int], object], calls: int) -> tuple[np.ndarray, np.ndarray, list[int]]:
+    """Processor time and wall time of each call [ns], both of shape (calls,); how long each collection of garbage took."""
+    taken, wall = np.empty(calls, dtype=np.int32), np.empty(calls, dtype=np.int32)
     pauses: list[int] = []
     begun = 0
 
@@ -131,25 +135,20 @@ def measure(
         else:
             pauses.append(time.thread_time_ns() - begun)
 
-    for replay in range(replays):
-        call = make()
-        for k in range(WARM):
-            call(k)
-        taken, clock, on_the_wall = np.empty(calls, dtype=np.int64), time.thread_time_ns, time.perf_counter_ns
-        gc.callbacks.append(watch)
-        try:
-            for k in range(calls):
-                looked = on_the_wall()
-                began = clock()
-                call(WARM + k)
-                taken[k] = clock() - began
-                if replay == 0:
-                    wall[k] = on_the_wall() - looked
-        finally:
-            gc.callbacks.remove(watch)
-        np.minimum(least, taken, out=least)
-    words = f"{len(pauses)}, at most {duration(1e-9 * max(pauses))}" if pauses else "0"
-    return 1e-9 * least, 1e-9 * wall, words
+    for k in range(WARM):
+        call(k)
+    clock, on_the_wall = time.thread_time_ns, time.perf_counter_ns
+    gc.callbacks.append(watch)
+    try:
+        for k in range(calls):
+            looked = on_the_wall()
+            began = clock()
+            call(WARM + k)
+            taken[k] = min(clock() - began, LONGEST)
+            wall[k] = min(on_the_wall() - looked, LONGEST)
+    finally:
+        gc.callbacks.remove(watch)
+    return taken, wall, pauses
 
 
 def time_of_aba(model: lw.Model) -> float:

@@ -4,6 +4,7 @@
     python tools/try_wheel.py dist --borrow              # takes them from this environment instead: no network
     python tools/try_wheel.py dist --borrow --no-demo    # seconds instead of a minute
 
+Where the folder has a wheel of compiled kernels too, both are installed together, and a first adaptive step is timed.
 Prints a line per thing tried, and how long a warm import takes. Exit status 1 at the first that fails.
 """
 
@@ -27,6 +28,15 @@ model = lw.library.pendulum().compile()
 assert lw.forward_dynamics(model, model.neutral()).shape == (model.nv,)
 """
 
+
+# The first adaptive step of a new installation: processor time from the start of Python [s].
+FIRST_STEP = """
+import time
+import linkwork as lw
+model = lw.library.chain(20).compile()
+lw.AdaptiveDynamics(model, model.state()).step(1e-3)
+print(time.process_time())
+"""
 
 DEPENDENCIES = ("numpy", "numba", "llvmlite", "rich")
 
@@ -111,6 +121,21 @@ def try_wheel(wheel: Path, folder: Path, borrow: bool, demo: bool) -> None:
     said("leaves nothing behind", "after `linkwork warm --clear` and `pip uninstall linkwork`")
 
 
+def try_pair(wheel: Path, kernels: Path, folder: Path, borrow: bool, call: str = FIRST_STEP) -> str:
+    """Installs the package and its compiled kernels in an environment of their own; returns what a call there prints.
+
+    The call must compile nothing.
+    """
+    trial = Trial(folder, borrow)
+    trial.pip("install", *trial.options, str(wheel), str(kernels))
+    listed = trial.out("warm", "--list", program=trial.bin / "linkwork")
+    assert "are installed (linkwork-kernels), and used" in listed, listed
+    printed = trial.out("-c", call)
+    compiled = list(trial.home.rglob("*.nbc"))
+    assert not compiled, f"compiled although kernels are installed: {compiled[:5]}"
+    return printed
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("dist", type=Path, help="folder with the wheel, or the wheel")
@@ -122,6 +147,13 @@ def main() -> None:
         sys.exit(f"{options.dist} has no wheel of linkwork; `python -m build` makes one.")
     with tempfile.TemporaryDirectory() as folder:
         try_wheel(wheels[-1].resolve(), Path(folder), options.borrow, not options.no_demo)
+    version = f"cp{sys.version_info.major}{sys.version_info.minor}"
+    for kernels in wheels[-1].parent.glob(f"linkwork_kernels-*-{version}-*.whl"):
+        with tempfile.TemporaryDirectory() as folder:
+            printed = try_pair(wheels[-1].resolve(), kernels.resolve(), Path(folder), options.borrow)
+        said(
+            "first adaptive step with installed kernels", f"{float(printed):.1f} s of processor time, nothing compiled"
+        )
 
 
 if __name__ == "__main__":

@@ -64,6 +64,17 @@ def copy_joint(tree, i, source, target):
         target[first + c] = source[first + c]
 
 
+@inlined
+def sum_helical_effort(mechanism, c, run, i):
+    """Efforts of a joint of one freedom: given, of its damper, spring and motor."""
+    j = mechanism.whole_tree[i, V]
+    k = mechanism.whole_tree[i, Q]
+    effort = run.effort[j] - mechanism.dof[j, DAMPING] * run.v[j]
+    effort -= mechanism.dof[j, STIFFNESS] * (run.q[k] - mechanism.rest[k])
+    driven, _, _ = motor_law(run.motor, mechanism.strength, mechanism.top_speed, j, run.q[k], run.v[j], 0.0, run.v[j])
+    c.effort_sum[j] = effort + driven
+
+
 @routine
 def refresh_joint(table, i):
     """Pose, motion subspace and efforts (given, spring, damper, motor) of a joint; returns S q̇ and its bias.
@@ -80,14 +91,12 @@ def refresh_joint(table, i):
     store3(c.joint_data, i, H_P, p)
     j = tree[i, V]
     if tree[i, KIND] == HELICAL:
-        k = tree[i, Q]
-        effort = run.effort[j] - mechanism.dof[j, DAMPING] * run.v[j]
-        c.effort_sum[j] = effort - mechanism.dof[j, STIFFNESS] * (run.q[k] - mechanism.rest[k])
-    else:
-        for d in range(tree[i, DOF]):
-            c.effort_sum[j + d] = run.effort[j + d]
-        joint_passive_effort(tree, mechanism.dof, mechanism.rest, i, run.q, run.v, c.effort_sum)
-    if tree[i, KIND] == HELICAL or tree[i, KIND] == COMPOUND:
+        sum_helical_effort(mechanism, c, run, i)
+        return VJ, cJ
+    for d in range(tree[i, DOF]):
+        c.effort_sum[j + d] = run.effort[j + d]
+    joint_passive_effort(tree, mechanism.dof, mechanism.rest, i, run.q, run.v, c.effort_sum)
+    if tree[i, KIND] == COMPOUND:
         k = tree[i, Q]
         for d in range(tree[i, DOF]):
             effort, _, _ = motor_law(

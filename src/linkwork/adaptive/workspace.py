@@ -31,7 +31,7 @@ RENEW = 16  # something changed in it that the next step must know of (dynamics)
 DIRTY = (
     32  # something in it changed: its coefficients are to be assembled anew (in dynamics: an effort, since the update)
 )
-CLOSING = 64  # to be closed when its coefficients are next assembled (quasi-statics)
+CLOSING = 64  # to be closed: when its coefficients are next assembled (quasi-statics), or in one of the next steps
 REBUILD = 128  # its matrices are others although nothing moved: a joint in it was pinned or let go (dynamics)
 
 # Entries of `counts`.

@@ -79,7 +79,9 @@ def kernel_digest() -> str:
     digest = hashlib.sha256()
     for path in sorted(PACKAGE.rglob("*.py")):
         text = path.read_bytes()
-        if KERNEL.search(text):
+        # A wheel has benchmarks and examples inside the package, in folders of these names; sources have them beside it.
+        is_inside = not path.relative_to(PACKAGE).parts[0].startswith(("_benchmarks", "_examples"))
+        if is_inside and KERNEL.search(text):
             digest.update(str(path.relative_to(PACKAGE).as_posix()).encode() + b"\0" + text + b"\0")
     checked = int(bool(getattr(config, "BOUNDSCHECK", 0)))
     settings = ("bounds", checked, "parts", patches_wanted(), "optimized", getattr(config, "OPT", ""))

@@ -185,8 +185,8 @@ class Dynamics(LinkageSimulation):
         """Kinetic, and potential energy of gravity, joint springs and the field [J]. Cost: O(joints that move), and the
         field."""
         self._make_current()
-        kinetic, potential = map(float, kinetic_and_potential(self._moving.table))
-        return Energy(kinetic, potential + self.field_energy)
+        kinetic, potential = kinetic_and_potential(self._moving.table)
+        return Energy(kinetic, potential + self.field_energy if self._forces.act else potential)
 
     @property
     def field_energy(self) -> float:
@@ -239,7 +239,7 @@ class Dynamics(LinkageSimulation):
         contact = self._contact_state
         is_pushed_apart = contact is not None and contact.is_pushed_apart
         flows = getattr(self, "water", None) is not None
-        return bool(self.loads) or self._joints.could_work or self._forces.are_any or is_pushed_apart or flows
+        return self._loads.are_any or self._joints.could_work or self._forces.are_any or is_pushed_apart or flows
 
     def _watch_energy(self, energy: Energy | None = None) -> None:
         """Warns, once, of energy that nothing has put in. Whatever could do work begins the watch anew."""

@@ -38,12 +38,16 @@ def run_with(folder: Path | None, cache: Path, **settings: str) -> list:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-@pytest.fixture(scope="module")
-def tool():
-    spec = importlib.util.spec_from_file_location("make_kernel_wheel", ROOT / "tools" / "make_kernel_wheel.py")
+def tool_called(name):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def tool():
+    return tool_called("make_kernel_wheel")
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +83,18 @@ def test_a_kernel_is_read_from_the_wheel(package, level, tmp_path):
     assert "installed" not in processor
     # Those compiled here do not take the place of the installed ones: what runs does not depend on the past.
     assert run_with(folder, tmp_path / "cache")[1:3] == [1, 0]
+
+
+def test_the_pair_of_wheels_installs_in_a_clean_environment(package, level, tmp_path):
+    """pip installs both away from the sources; the kernel comes from the wheel, and nothing is compiled."""
+    build = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "-w", str(tmp_path), str(ROOT)]
+    done = subprocess.run(build, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (wheel,) = tmp_path.glob("linkwork-*.whl")
+    printed = tool_called("try_wheel").try_pair(wheel, package[1], tmp_path, borrow=True, call=CALL)
+    _, read, compiled, processor = json.loads(printed.splitlines()[-1])
+    assert (read, compiled) == (1, 0)
+    assert processor.endswith(f"installed kernels {level}")
 
 
 @pytest.mark.parametrize("what", ["kernels", "levels"])

@@ -15,7 +15,7 @@ from linkwork.adaptive.dynamics.reduced.reduced import PIECES, VELOCITIES
 from linkwork.adaptive.dynamics.region import region
 from linkwork.adaptive.dynamics.region.active_region import JOINT_MARKS, MARKS, ActiveRegion
 from linkwork.adaptive.dynamics.region.choice import SETTINGS
-from linkwork.adaptive.dynamics.region.everything import EVALUATIONS, advice, count_needed, stays_whole
+from linkwork.adaptive.dynamics.region.everything import EVALUATIONS, advice, count_needed, is_dear, stays_whole
 from linkwork.adaptive.dynamics.region.floor import bound_of_update, form_floor, is_wanted
 from linkwork.adaptive.dynamics.region.region_memory import (
     allocate_reduced,
@@ -308,8 +308,12 @@ class AdaptiveDynamics(Dynamics):
             self._region.renew()
         is_alone = not self._forces.are_any
         flows = self.water is not None and self.water.changes
+        to_close = 0  # steps since nodes were closed last
         while left > 0:
             if self._since_update >= every:
+                if self._region.are_waiting:
+                    self._region.close_some(to_close)
+                to_close = -1  # none in a call of one step that begins with an update
                 horizon = every * h if self.horizon is None else positive(self.horizon, "horizon")
                 self._update(horizon, passes=left > every)
             count, fault = every * (1 + self._idle_updates(every)) - self._since_update, None
@@ -325,6 +329,7 @@ class AdaptiveDynamics(Dynamics):
             self.steps_done += done
             self.time += done * h
             self._since_update += done
+            to_close += done
             if self._since_update > every:
                 self._pass_updates((self._since_update - 1) // every, every)
             left -= done
@@ -341,7 +346,19 @@ class AdaptiveDynamics(Dynamics):
                 continue
             body = self._reduced.joint[status] if status >= 0 else -1
             self._fail(status, body, " Take a smaller step.", fault)
+        if to_close > 0 and self._region.are_waiting:
+            self._region.close_some(to_close)
+        if self._since_update >= every and is_alone:
+            self._assemble_ahead()
         self._warn_of_long_steps(h, self._reduced.joint)
+
+    def _assemble_ahead(self) -> None:
+        """Before the call that begins with an update: what the update will need of the present state, where it is dear."""
+        counts, nodes = self._tree.run.counts, self._tree.plan.nodes.shape[0]
+        is_whole = counts.item(ACTIVE_COUNT) == nodes
+        is_plain = self.water is None and self.contact is None  # else forces are found only by the update
+        if is_plain and not is_whole and is_dear(counts.item(JOINT_COUNT), self.model.n_bodies):
+            self._region.perform(region.ASSEMBLE)
 
     def _fail(self, status: int, body: int, advice: str = "", fault: LinkworkError | None = None) -> None:
         self._region.collect()
@@ -385,10 +402,11 @@ class AdaptiveDynamics(Dynamics):
         free = evaluations if may_be_all else 0.0
         chosen = (MEASURES[self.measure], tolerance, most, horizon, wants_all, passes, patience, stepped, touches, free)
         if chosen != self._chosen:
-            self._choice[:] = self._chosen = chosen
+            self._choice[: len(chosen)] = self._chosen = chosen  # the region itself adds the rest
         if not wants_all:
             self._forces.load_metric()
-        self._region.perform(region.UPDATE, settings=self._choice)
+        few_at_a_time = not may_be_all and is_dear(counts.item(JOINT_COUNT), self.model.n_bodies)
+        self._region.update(self._choice, few_at_a_time and not wants_all)
         covers_all = wants_all or counts.item(UNTIL_ASKED) > 0
         self._is_proven = covers_all or not passes
         if self._is_proven:

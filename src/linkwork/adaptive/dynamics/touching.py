@@ -8,7 +8,13 @@ from linkwork.adaptive.dynamics.reduced.gather import body_in_piece
 from linkwork.adaptive.dynamics.reduced.reduced import PIECES, joint_pose, reduced_of
 from linkwork.adaptive.dynamics.region.choice import MANY
 from linkwork.adaptive.dynamics.region.choice import PATIENCE as CHOSEN_PATIENCE
-from linkwork.adaptive.dynamics.region.region import FREEZE, PREPARE, REFRESH, RENEW_REGION, UPDATE, perform_task
+from linkwork.adaptive.dynamics.region.region import (
+    BEGIN,
+    FREEZE,
+    REOPEN,
+    UPDATE,
+    perform_task,
+)
 from linkwork.adaptive.nodes import is_active, touch_path
 from linkwork.adaptive.workspace import (
     ACTIVE_COUNT,
@@ -88,7 +94,7 @@ def perform_touching(table, moving, task, joint, opened, flags, settings, first)
     if goes_on:
         note_travel(moving)
     status = perform_task(table, moving, task, joint, opened, flags, settings)
-    has_moved = task != PREPARE and task != RENEW_REGION and task != REFRESH
+    has_moved = goes_on or task == BEGIN or task == REOPEN
     if status == OK and has_moved and run_of(table).counts[KEPT] == 0:
         follow_region(table, moving, not goes_on)
     return status

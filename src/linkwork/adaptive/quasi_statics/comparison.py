@@ -7,6 +7,7 @@ stands is copied once; the three sweeps of `aba` then go on by a number of bodie
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -215,7 +216,7 @@ class Comparison:
         assert self._arrays is not None
         self.go_on(3 * self._arrays.tree.shape[0] + 1)
 
-    def difference(self) -> FloatArray | None:
+    def difference(self) -> tuple[float, float] | None:
         """How far the solve was from `aba`: over computed joints, and by how much others exceed their bound.
 
         (root of the sum of squares, largest) in the metric; None where `aba` has no answer.
@@ -223,11 +224,11 @@ class Comparison:
         assert self._arrays is not None
         if self._arrays.place[FAILED]:
             return None
-        sums = self._arrays.sums
-        roots = np.sqrt(sums)
-        total = roots[KNOWN] + max(roots[HIDDEN] - sums[LINKAGE_BOUND], 0.0)
-        largest = max(roots[MOST_KNOWN], roots[MOST_HIDDEN] - sums[JOINT_BOUND])
-        return np.array([total, largest]) + UNIT_ROUNDOFF * roots[LARGEST]
+        sums = self._arrays.sums.tolist()  # a step waits for this: plain numbers, not arrays of two
+        known, most_known, hidden, most_hidden, size = map(math.sqrt, sums[: LARGEST + 1])
+        total = known + max(hidden - sums[LINKAGE_BOUND], 0.0)
+        largest = max(most_known, most_hidden - sums[JOINT_BOUND])
+        return total + UNIT_ROUNDOFF * size, largest + UNIT_ROUNDOFF * size
 
     def _allocate(self, sim: QuasiStatics) -> Compared:
         model = sim.model

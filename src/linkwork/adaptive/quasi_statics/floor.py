@@ -20,7 +20,7 @@ import numpy as np
 from linkwork.adaptive.metric.missed import MARGIN_OF_ABA
 from linkwork.adaptive.metric.rounding_floor import rounding_floor
 from linkwork.adaptive.quasi_statics.everything import BY_ABA
-from linkwork.adaptive.quasi_statics.report import error_bound, size
+from linkwork.adaptive.quasi_statics.report import error_bound, size, sums_of
 from linkwork.adaptive.workspace import JOINT_COUNT, MAX_JOINT, SUM_JOINT
 
 if TYPE_CHECKING:
@@ -119,12 +119,13 @@ def learn(sim: QuasiStatics) -> bool:
     known[LEFT] = WORTH_MEASURING * sim.model.n_bodies
     if measured is None or not (x.total > 0.0 and x.largest > 0.0):
         return False
-    known[RATIO] = np.maximum(1.0, MARGIN * measured / (x.total, x.largest))
-    known[JOINTS] = max(x.joints, known[JOINTS])
+    known[0] = max(1.0, MARGIN * measured[0] / x.total)
+    known[1] = max(1.0, MARGIN * measured[1] / x.largest)
+    known[JOINTS] = max(x.joints, known.item(JOINTS))
     return True
 
 
 def _is_small(sim: QuasiStatics, floors: tuple[float, float], goal: float | None) -> bool:
     """Whether the tolerance is kept with such floors, and not for their sake."""
-    bound, part = error_bound(sim._tree.run, sim.measure, floors)
+    bound, part = error_bound(sums_of(sim._tree.run), sim.measure, floors)
     return goal is not None and part <= SMALL_PART * goal and bound <= goal

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from linkwork.adaptive.measures import MEASURES, bound_of
 from linkwork.adaptive.workspace import MAX_JOINT, MAX_QUEUE, SUM_JOINT, SUM_QUEUE, UNIT, Run
@@ -34,30 +35,40 @@ class QuasiStaticsReport(Report):
         return f"{self.n_computed:,} joints, bound {self.error_bound:.1e}"
 
 
-def hidden(run: Run, measure: str) -> float:
+class Sums(NamedTuple):
+    """`metric_sums` of a run as plain numbers, which Python reads ten times as fast."""
+
+    metric_sums: list[float]
+
+
+def sums_of(run: Run) -> Sums:
+    return Sums(run.metric_sums.tolist())
+
+
+def hidden(run: Run | Sums, measure: str) -> float:
     """Error by a measure, proven in exact arithmetic."""
     return float(bound_of(MEASURES[measure], run))
 
 
-def with_no_joint(run: Run, measure: str) -> float:
+def with_no_joint(run: Run | Sums, measure: str) -> float:
     """What a measure would be with no joint computed: one for relative measures."""
     return 1.0 if measure.startswith("relative") else size(run, measure)
 
 
-def size(run: Run, measure: str) -> float:
+def size(run: Run | Sums, measure: str) -> float:
     """Acceleration of the linkage, or of its fastest computed joint, whichever is measured, in the metric."""
     sums = run.metric_sums
     square = sums[SUM_JOINT] + sums[SUM_QUEUE] if "linkage" in measure else sums[MAX_JOINT]
     return math.sqrt(square) / float(sums[UNIT])
 
 
-def largest(run: Run) -> float:
+def largest(run: Run | Sums) -> float:
     """Bound on every joint's acceleration, computed or not, in the metric, without rounding."""
     sums = run.metric_sums
     return math.sqrt(max(sums[MAX_JOINT], sums[MAX_QUEUE])) / float(sums[UNIT])
 
 
-def error_bound(run: Run, measure: str, floors: tuple[float, float]) -> tuple[float, float]:
+def error_bound(run: Run | Sums, measure: str, floors: tuple[float, float]) -> tuple[float, float]:
     """Error bound by a measure, and the part of it that is rounding.
 
     floors: what rounding may be, of the linkage and of a joint, in the metric.

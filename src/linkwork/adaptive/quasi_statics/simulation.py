@@ -28,7 +28,14 @@ from linkwork.adaptive.quasi_statics.floor import (
     form_floor,
     go_on_measuring,
 )
-from linkwork.adaptive.quasi_statics.report import QuasiStaticsReport, error_bound, hidden, largest, with_no_joint
+from linkwork.adaptive.quasi_statics.report import (
+    QuasiStaticsReport,
+    error_bound,
+    hidden,
+    largest,
+    sums_of,
+    with_no_joint,
+)
 from linkwork.adaptive.quasi_statics.reroot import go_on_from
 from linkwork.adaptive.quasi_statics.scalars import scalars
 from linkwork.adaptive.quasi_statics.solve import advance, expand_more, mark_and_move
@@ -348,7 +355,8 @@ class QuasiStatics(LinkageSimulation):
         if self._steps_since_floor >= FLOOR_EVERY:
             self._floor[:] = form_floor(self, goal)
             self._steps_since_floor = 0
-        bound, floor = error_bound(self._tree.run, self.measure, (self._floor[0], self._floor[1]))
+        sums, floors = sums_of(self._tree.run), (self._floor.item(0), self._floor.item(1))
+        bound, floor = error_bound(sums, self.measure, floors)
         if goal is not None and 0.0 < goal < floor < math.inf and not self._warned:
             self._warned = True
             warn_user(
@@ -362,7 +370,7 @@ class QuasiStatics(LinkageSimulation):
             error_bound=float(bound),
             reached=bool(math.isfinite(bound) and is_kept and (reached or (goal is not None and bound <= goal))),
             rounding_floor=float(floor),
-            max_acceleration=float(largest(self._tree.run) + self._floor[1]),
+            max_acceleration=float(largest(sums) + floors[1]),
         )
 
     # ----------------------------------------------------------------------------------------------------------- settling

@@ -101,6 +101,10 @@ class LoadTable:
         """In the order they were applied."""
         return tuple(self._all.values())
 
+    @property
+    def are_any(self) -> bool:
+        return bool(self._all)
+
     # --------------------------------------------------------------------------------------------------------- changes
 
     def apply(
@@ -138,8 +142,9 @@ class LoadTable:
         if load.is_fixed:
             self._sum_fixed(load.bodies)
         else:
-            self.table[load.rows, LOAD_FORCE : LOAD_FORCE + 3] = f
-            self.table[load.rows, LOAD_TORQUE : LOAD_TORQUE + 3] = n
+            rows = load.rows.item() if load.rows.size == 1 else load.rows  # one row is written in a third of the time
+            self.table[rows, LOAD_FORCE : LOAD_FORCE + 3] = f
+            self.table[rows, LOAD_TORQUE : LOAD_TORQUE + 3] = n
         self._listener._loads_changed(load.bodies, 0)
 
     def move_target(self, load: Load, target: Vector) -> None:
@@ -253,7 +258,9 @@ class LoadTable:
     def _vectors(self, value: Vector, count: int, what: str) -> FloatArray:
         """Finite numbers of shape (count, 3), from that or from one vector for all."""
         array: Any = value
-        if not _is_plain(value):
+        if count == 1 and type(value) is np.ndarray and value.shape == (1, 3) and value.dtype == np.float64:
+            array = tuple(value[0].tolist())
+        if not _is_plain(array):
             many = dimensions(value) == 2
             array = as_array(value, (count, 3) if many else (3,), what, self.model)
             if not np.isfinite(array).all():

@@ -16,6 +16,7 @@ from linkwork.adaptive.dynamics.reduced.reduced import HAS_WRENCHES, PIECES, Red
 from linkwork.adaptive.dynamics.region import choice, region
 from linkwork.adaptive.dynamics.region.floor import ENTRIES as FLOOR_ENTRIES
 from linkwork.adaptive.dynamics.region.turns import HAS_TURN
+from linkwork.adaptive.measures import NO_LIMIT
 from linkwork.adaptive.nodes import touch_joints
 from linkwork.assembly.node_table import UP
 from linkwork.core.arrays import FloatArray, IntArray
@@ -31,6 +32,9 @@ from linkwork.simulation.parts.part import Entry, Saved, copies, entry_of, write
 
 NO_NODES = np.zeros(0, dtype=np.int64)
 NO_FLAGS = np.zeros(0, dtype=np.uint8)
+NO_SETTINGS = np.zeros(choice.SETTINGS)
+LEAVING_JOINTS = (region.RENEW_REGION, region.REFRESH, region.ASSEMBLE, region.CLOSE)  # tasks
+CLOSED_PER_STEP = 4  # nodes: columns and factor of one take about as long as `aba` of forty joints
 MARKS = ws.STALE | ws.RENEW | ws.DIRTY  # of nodes in which something changed
 JOINT_MARKS = ws.STALE | ws.DIRTY  # in which only efforts changed
 OF_RUN = ("q", "v", "qdd", "metric_sums", "counts", "waits", "turns", "wrench")  # arrays that a checkpoint keeps
@@ -63,6 +67,11 @@ class ActiveRegion:
         self.updates = 0
         self.floor = np.zeros(FLOOR_ENTRIES)  # what rounding may have done at the last update: see `floor`
         self._changes_are_few = False  # since the last renewal: efforts, motors and the world's loads, and nothing else
+        self._is_renewed = False  # whether the linkage that moves has got these few changes
+        self._ready = choice.NOT_READY  # what is assembled ahead of the next update
+        self._opened = 0  # how many nodes were open then
+        self.are_waiting = False  # whether nodes are open that are to be closed
+        self._closing = np.zeros(choice.SETTINGS)
         self._has_contact = moving.contact is not None and moving.contact.contact is not None
         if moving.contact is not None:
             from linkwork.adaptive.dynamics import touching
@@ -80,26 +89,51 @@ class ActiveRegion:
         settings: FloatArray | None = None,
     ) -> None:
         """A task of `region.perform`, and what follows from it for forces from Python and contact."""
-        if task != region.RENEW_REGION and task != region.REFRESH:
+        leaves_joints = task in LEAVING_JOINTS
+        if not leaves_joints:
             self.moving.has_noted = False  # other joints may move from now on
-        self._changes_are_few = False
+        self._changes_are_few = self._is_renewed = False
         self.reduced.counts[HAS_WRENCHES] = self._loads.has_fixed or self._forces.field is not None
-        given = np.zeros(choice.SETTINGS) if settings is None else settings
+        given = NO_SETTINGS if settings is None else settings
+        if settings is not None:
+            settings[choice.READY] = self._still_ready()
+        self._ready = choice.NOT_READY
         tables = self.tree.table, self.moving.table
         if self._has_contact:
             first = constrained_bodies(self.model).size  # row of contact forces, behind those of loops and couplings
             status = self._in_contact.perform_touching(*tables, task, joint, opened, flags, given, first)
         else:
             status = region.perform(*tables, task, joint, opened, flags, given)
+        if task == region.ASSEMBLE:  # where it fails, so does the update, which says why
+            self._ready = choice.ALL_READY if status == mv.OK else choice.NOT_READY
+            self._opened = self.tree.run.counts.item(ws.OPEN_COUNT)
+            return
         if status != mv.OK:
             self._fail(status, status)
         if task == region.PREPARE:
             return
+        if task == region.CLOSE:
+            return
         self._forces.follow_pieces()
-        if self.moving.contact is None or self._has_contact or task in (region.RENEW_REGION, region.REFRESH):
+        if self.moving.contact is None or self._has_contact or leaves_joints:
             return
         if not self.tree.run.counts[ws.KEPT]:
             self._in_contact.follow_limits(*tables)
+
+    def update(self, settings: FloatArray, few_at_a_time: bool) -> None:
+        """Chooses the region by `settings`. few_at_a_time: nodes that become rigid are closed in the steps that follow."""
+        settings[choice.CLOSED] = 0 if few_at_a_time else NO_LIMIT
+        self.perform(region.UPDATE, settings=settings)
+        self.are_waiting = settings.item(choice.WAITING) > 0
+
+    def close_some(self, steps: int) -> None:
+        """After so many steps: closes some of the nodes that the last update left open.
+
+        As many as steps were made, so that it makes no difference in how many calls they are.
+        """
+        self._closing[choice.CLOSED] = CLOSED_PER_STEP * steps
+        self.perform(region.CLOSE, settings=self._closing)
+        self.are_waiting = self._closing.item(choice.WAITING) > 0
 
     def begin(self) -> None:
         """The first region: all joints that move, and the bases of floating trees."""
@@ -134,7 +168,9 @@ class ActiveRegion:
         if not self.tree.run.counts.item(ws.TOUCHED):
             return
         if self._changes_are_few and not whole and not self._forces.act:
-            gather.renew_acting(self.tree.table, self.moving.table)
+            if not self._is_renewed:
+                gather.renew_acting(self.tree.table, self.moving.table)
+                self._is_renewed = True
         else:
             self.perform(region.RENEW_REGION)
 
@@ -175,6 +211,7 @@ class ActiveRegion:
         if i in self.pins:
             raise StateError(f"joint '{joint}' is pinned already; unpin it first.")
         self.pins[i] = 1 if active else -1
+        self._ready = choice.NOT_READY
         if active:
             region.want_path(self.tree.table, self.tree.plan.joint[i], 1)
         else:
@@ -186,6 +223,7 @@ class ActiveRegion:
         pin = self.pins.pop(i, 0)
         if pin == 0:
             raise StateError(f"joint '{joint}' is not pinned.")
+        self._ready = choice.NOT_READY
         if pin > 0:
             region.want_path(self.tree.table, self.tree.plan.joint[i], -1)
             return
@@ -216,6 +254,7 @@ class ActiveRegion:
 
     def load_table_grew(self) -> None:
         self.tree.follow_load_table()
+        self._is_renewed = False
         rows = self._loads.table.shape
         self.moving.replace(load=np.zeros(rows), load_body=np.zeros(rows[0], dtype=np.int64))
         self.moving.describe_again()
@@ -224,6 +263,7 @@ class ActiveRegion:
         """Rigid nodes do not hold the loads of the world: the linkage that moves stays as it is when these change."""
         if self._loads.has_fixed:
             self._changes_are_few = False
+            self._note_other_biases()
         else:
             self._note_few_changes()
         self._forces.load_bodies(bodies)
@@ -238,7 +278,17 @@ class ActiveRegion:
 
     def _note_few_changes(self) -> None:
         """What changes now needs no new gathering; if that is so of all that changed before, neither does the whole."""
+        self._is_renewed = False
+        self._note_other_biases()
         self._changes_are_few = self._changes_are_few or not self.tree.run.counts[ws.TOUCHED]
+
+    def _note_other_biases(self) -> None:
+        if self._ready == choice.ALL_READY:
+            self._ready = choice.ALL_BUT_DIRTY
+
+    def _still_ready(self) -> int:
+        are_more = self._ready == choice.ALL_BUT_DIRTY and self.tree.run.counts.item(ws.OPEN_COUNT) != self._opened
+        return choice.MATRICES_READY if are_more else self._ready
 
     # --------------------------------------------------------------------------------------------------------- checkpoints
 
@@ -306,6 +356,7 @@ class ActiveRegion:
         self.moving.restore(saved)
         self._forces.restore(saved)
         run.counts[ws.TOUCHED] = 0
+        self.are_waiting = True  # or not: the next step finds out
 
     def show_all_forces(self) -> None:
         """The forces of contacts are those of a checkpoint until they are found anew."""
@@ -331,6 +382,7 @@ class ActiveRegion:
         """All that depends on history is forgotten, pins too, so that a region can begin anew."""
         run = self.tree.run
         self._release()
+        self.are_waiting = False
         self.floor[:] = 0.0
         run.loop_body[constrained_bodies(self.model).size :] = -1
         for array in (run.qdd, run.counts, run.metric_sums, run.metric_qdd, run.held_open, run.loop_wrench):

@@ -11,7 +11,7 @@ from linkwork.adaptive.frontier import sort_open
 from linkwork.adaptive.metric.factor import total_acceleration_in_motion
 from linkwork.adaptive.metric.velocity_columns import branch_bias, classical_part, first_bias, last_bias
 from linkwork.adaptive.nodes import add_loop_wrenches, load_wrench, node_arrays, place_in_world
-from linkwork.adaptive.workspace import HEAP_COUNT, LOAD_COUNT, OPEN, OPEN_COUNT, P_P, P_R, UNIT
+from linkwork.adaptive.workspace import DIRTY, HEAP_COUNT, LOAD_COUNT, OPEN, OPEN_COUNT, P_P, P_R, UNIT
 from linkwork.assembly.node_table import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, TOP
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.dca.nodes import H_F, H_P, H_R, HANG_L, IN_1, IN_2, INPUT_COLUMNS, JOIN_L, L_BETA, PHI11, PHI22
@@ -76,6 +76,28 @@ def assemble_opened(plan, mechanism, c, run, what):
         if not assemble_node(arrays, node):
             return nodes[node, INDEX]
     return -1
+
+
+@routine
+def renew_dirty(plan, mechanism, c, run):
+    """Biases of opened nodes in which loads or efforts changed since `assemble_opened`, at the same state."""
+    nodes = plan.nodes
+    for k in range(run.counts[OPEN_COUNT]):
+        node = run.opened[k]
+        if nodes[node, NODE_KIND] == BODY and run.flag[node] & DIRTY:
+            i = nodes[node, INDEX]
+            gyroscopic = gyroscopic_wrench(load10(mechanism.body, i, INERTIA), load6(run.twist, node, 0))
+            store6(c.joint_data, i, H_F, sub6(load6(run.wrench, i, 0), gyroscopic))
+    for k in range(run.counts[LOAD_COUNT]):
+        if run.flag[plan.leaf[run.load_body[k]]] & DIRTY:
+            add_to6(c.joint_data, run.load_body[k], H_F, load_wrench(plan, run, k))
+    for k in range(run.loop_body.shape[0]):
+        body = run.loop_body[k]
+        if body >= 0 and run.flag[plan.leaf[body]] & DIRTY:
+            add_to6(c.joint_data, body, H_F, load6(run.loop_wrench, k, 0))
+    for k in range(run.counts[OPEN_COUNT]):
+        if run.flag[run.opened[k]] & DIRTY:
+            renew_bias(plan, mechanism, c, run.opened[k], run.metric_qdd)
 
 
 @inlined

@@ -6,7 +6,12 @@ velocity metric, after a horizon, which go on moving. Theory: docs/theory/adapti
 
 import math
 
-from linkwork.adaptive.dynamics.region.articulated_metric import assemble_opened, expand_metric, solve_opened
+from linkwork.adaptive.dynamics.region.articulated_metric import (
+    assemble_opened,
+    expand_metric,
+    renew_dirty,
+    solve_opened,
+)
 from linkwork.adaptive.dynamics.region.turns import (
     HAS_TURN,
     NONE,
@@ -59,8 +64,13 @@ ROOM = 0.7  # of a tolerance on a sum is spent on what stays closed, the rest on
 # STEPPED: steps were made since the last update. TOUCHES: something is touched. What would move were all joints free and
 # nothing there to hold it gets no turn then: a chain that lies on a table would never come to rest.
 # EVALUATIONS: of accelerations until the next update, where all joints may be active if that costs less; 0 where not.
+# READY: what ASSEMBLE has left to do: everything; nothing; all biases, for loads are others and opened nodes; or
+# biases of nodes that are DIRTY.
+# CLOSED: nodes that may get columns and factor. WAITING: how many were left for later, written by the update.
 MEASURE, TOLERANCE, MOST, HORIZON, WANTS_ALL, PASSES, PATIENCE, STEPPED, TOUCHES, EVALUATIONS = range(10)
-SETTINGS = 10
+READY, CLOSED, WAITING = range(10, 13)
+SETTINGS = 13
+NOT_READY, ALL_READY, MATRICES_READY, ALL_BUT_DIRTY = range(4)  # values of READY
 
 
 @inlined
@@ -305,9 +315,13 @@ def choose(plan, mechanism, c, run, settings):
     measure = int(settings[MEASURE])
     tolerance = settings[TOLERANCE]
     most = int(settings[MOST])
-    bad = assemble_opened(plan, mechanism, c, run, ACTIVE | REBUILD)
-    if bad >= 0:
-        return bad
+    ready = settings[READY]
+    if ready == ALL_BUT_DIRTY:
+        renew_dirty(plan, mechanism, c, run)
+    elif ready != ALL_READY:
+        bad = assemble_opened(plan, mechanism, c, run, ACTIVE | REBUILD if ready == NOT_READY else REBUILD)
+        if bad >= 0:
+            return bad
     solve_opened(plan, mechanism, c, run, run.metric_qdd)
     budget = NO_LIMIT
     if most < NO_LIMIT:
@@ -360,7 +374,6 @@ def measure_again(plan, mechanism, c, run, settings):
     if not run.metric_sums[SUM_JOINT] + run.metric_sums[SUM_QUEUE] < math.inf:
         return OVERFLOW
     sort_open(run.opened, run.heap[run.counts[HEAP_COUNT] :], run.counts)
-    find_speeds(plan, mechanism, c, run, settings[HORIZON])
     sum_over_subtrees(plan, run)
     sum_up_hidden(plan, mechanism, run)
     return -1

@@ -73,6 +73,14 @@ def cover_all_if_dear(plan, mechanism, run, evaluations):
     return True
 
 
+def is_dear(computed, joints):
+    """Whether one update, which computes so many joints, takes a fourth of one evaluation of all or longer.
+
+    A part of it is then done at the end of the call before, so that no call takes longer than one such evaluation.
+    """
+    return joints >= LEAST_JOINTS and 4.0 * UPDATE_COST * computed > joints
+
+
 def stays_whole(counts, every, evaluations, count):
     """Before an update after `every` steps: whether all joints stay active.
 

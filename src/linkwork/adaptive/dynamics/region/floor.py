@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from linkwork.adaptive.metric.missed import MARGIN_OF_ABA, missed_accelerations
 from linkwork.adaptive.metric.rounding_floor import UNIT_ROUNDOFF
-from linkwork.adaptive.quasi_statics.report import error_bound, hidden
+from linkwork.adaptive.quasi_statics.report import error_bound, hidden, sums_of
 from linkwork.adaptive.workspace import LOAD_COUNT, MAX_QUEUE, SUM_JOINT, SUM_QUEUE, UNIT
 from linkwork.dynamics.aba import BODY_WORK, DOF_WORK, aba
 from linkwork.dynamics.front import body_poses
@@ -57,7 +57,7 @@ def form_floor(sim: AdaptiveDynamics, nothing_hidden: bool) -> None:
     size = _size(sim)
     if nothing_hidden or sim._forces.field is not None or not size > 0.0:
         return
-    if sim._tree.run.frozen.any():
+    if any(pin < 0 for pin in sim._region.pins.values()):  # joints are held
         known[FLOORS] = math.inf if sim._is_delicate else OTHER_UPDATES * known[PART] * size
         return
     if known[KNOWN] != 0.0 and not sim._is_delicate:
@@ -71,18 +71,17 @@ def form_floor(sim: AdaptiveDynamics, nothing_hidden: bool) -> None:
 
 def bound_of_update(sim: AdaptiveDynamics) -> tuple[float, float, bool]:
     """The error bound of the last update, the part of it that is rounding, and whether the tolerance is reached."""
-    bound, rounding = error_bound(
-        sim._tree.run, sim.measure, (float(sim._region.floor[0]), float(sim._region.floor[1]))
-    )
-    left_out = hidden(sim._tree.run, sim.measure)
+    sums, floor = sums_of(sim._tree.run), sim._region.floor
+    bound, rounding = error_bound(sums, sim.measure, (floor.item(0), floor.item(1)))
+    left_out = hidden(sums, sim.measure)
     reached = sim.tolerance is not None and left_out <= sim.tolerance and rounding <= sim.tolerance
     return bound, rounding, reached
 
 
 def _size(sim: AdaptiveDynamics) -> float:
     """All accelerations in the metric, root of the sum of squares."""
-    sums = sim._tree.run.metric_sums
-    return math.sqrt(sums[SUM_JOINT] + sums[SUM_QUEUE]) / float(sums[UNIT])
+    sums = sim._tree.run.metric_sums.tolist()
+    return float(math.sqrt(sums[SUM_JOINT] + sums[SUM_QUEUE]) / sums[UNIT])
 
 
 def _is_small(sim: AdaptiveDynamics, size: float) -> bool:

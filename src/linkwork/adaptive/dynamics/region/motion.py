@@ -1,12 +1,14 @@
 """Velocities on the assembly tree: of joints, of clusters, of the bodies their nodes begin with."""
 
-from linkwork.adaptive.nodes import carries_joint, lower_pose, refresh_joint
-from linkwork.adaptive.workspace import ACTIVE_COUNT, P_P, P_R, RATE, RATE_BIAS
+from linkwork.adaptive.nodes import carries_joint, lower_pose, refresh_joint, sum_helical_effort
+from linkwork.adaptive.workspace import ACTIVE_COUNT, P_P, P_R, RATE, RATE_BIAS, mechanism_of
 from linkwork.assembly.node_table import HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, TOP
 from linkwork.core.jit import routine
 from linkwork.dynamics.dca.nodes import H_C, H_P, H_R
+from linkwork.model.kernels.joint_kernels import helical_twist
+from linkwork.model.layout import HELICAL, KIND, V
 from linkwork.spatial.memory import load3, load6, load9, store3, store6, store9
-from linkwork.spatial.vectors import add6, compose_pose, cross_motion, twist_to_child
+from linkwork.spatial.vectors import add6, compose_pose, cross_motion, scale6, twist_to_child
 
 
 @routine
@@ -23,6 +25,23 @@ def refresh_active(table, plan, c, run):
     for k in range(run.counts[ACTIVE_COUNT]):
         if carries_joint(plan, run.active[k]):
             refresh_joint_motion(table, run, plan.nodes[run.active[k], INDEX])
+    relative_motion_leaf_to_root(plan, c, run)
+
+
+@routine
+def refresh_velocities(table, plan, c, run):
+    """The same where velocities alone are others."""
+    mechanism = mechanism_of(table)
+    tree = mechanism.whole_tree
+    for k in range(run.counts[ACTIVE_COUNT]):
+        if not carries_joint(plan, run.active[k]):
+            continue
+        i = plan.nodes[run.active[k], INDEX]
+        if tree[i, KIND] == HELICAL:
+            store6(run.rate, i, RATE, scale6(run.v[tree[i, V]], helical_twist(mechanism.body, i)))
+            sum_helical_effort(mechanism, c, run, i)
+        else:
+            refresh_joint_motion(table, run, i)
     relative_motion_leaf_to_root(plan, c, run)
 
 

@@ -10,22 +10,27 @@ from linkwork.adaptive.dynamics.reduced.gather import express_loop_forces, gathe
 from linkwork.adaptive.dynamics.reduced.reduced import PIECES, has_piece, reduced_of, write_back
 from linkwork.adaptive.dynamics.region.articulated_metric import assemble_opened
 from linkwork.adaptive.dynamics.region.choice import (
+    CLOSED,
     EVALUATIONS,
     MANY,
     MEASURE,
     MOST,
     PASSES,
+    READY,
     TOLERANCE,
+    WAITING,
     WANTS_ALL,
     choose,
     choose_all,
     hidden_limit,
     measure_again,
 )
+from linkwork.adaptive.dynamics.region.closing import close_some, is_open_below
 from linkwork.adaptive.dynamics.region.everything import cover_all_if_dear
-from linkwork.adaptive.dynamics.region.motion import refresh_active, refresh_joint_motion
+from linkwork.adaptive.dynamics.region.motion import refresh_active, refresh_joint_motion, refresh_velocities
 from linkwork.adaptive.dynamics.region.turns import call_waiting, is_counted
 from linkwork.adaptive.frontier import open_node, sort_open
+from linkwork.adaptive.measures import NO_LIMIT
 from linkwork.adaptive.metric.factor import update_factor_in_motion
 from linkwork.adaptive.metric.velocity_columns import update_columns
 from linkwork.adaptive.nodes import carries_joint, is_active, refresh_composite
@@ -35,6 +40,7 @@ from linkwork.adaptive.workspace import (
     ACTIVITY,
     CHANGE_COUNT,
     CHOSEN,
+    CLOSING,
     DIRTY,
     HEAP_COUNT,
     JOINED,
@@ -61,7 +67,7 @@ from linkwork.simulation.moving import OK, moving_of
 from linkwork.spatial.memory import store6
 from linkwork.spatial.vectors import ZERO6
 
-PREPARE, BEGIN, UPDATE, FREEZE, REOPEN, RENEW_REGION, REFRESH = range(7)  # tasks of `perform`
+PREPARE, BEGIN, UPDATE, FREEZE, REOPEN, RENEW_REGION, REFRESH, ASSEMBLE, CLOSE = range(9)  # tasks of `perform`
 
 
 @kernel
@@ -71,7 +77,8 @@ def perform(table, moving, task, joint, opened, flags, settings):
     PREPARE: all coefficients from nothing. BEGIN: the CHOSEN nodes become the first active region. UPDATE: the region is
     chosen anew by `settings`. FREEZE: a joint is stopped and held. REOPEN: back to the region of a checkpoint, nodes
     `opened` with `flags`. RENEW_REGION: what acts on the linkage that moves, after changes. REFRESH: coefficients of the
-    fully articulated linkage at the present state, wherever it is open.
+    fully articulated linkage at the present state, wherever it is open. ASSEMBLE: the same ahead of an update. CLOSE: some
+    of the nodes that the last update left open.
     With contact `touching.perform_touching` takes its place.
     """
     return perform_task(table, moving, task, joint, opened, flags, settings)
@@ -95,7 +102,7 @@ def perform_task(table, moving, task, joint, opened, flags, settings):
     if task == PREPARE:
         bad = prepare_everything(table, plan, mechanism, c, run, reduced)
     elif task == BEGIN:
-        apply_choice(table, plan, mechanism, c, run, reduced)
+        apply_choice(table, plan, mechanism, c, run, reduced, NO_LIMIT)
         run.counts[CHANGE_COUNT] = 0
         run.counts[JOINED] = MANY
     elif task == UPDATE:
@@ -104,9 +111,15 @@ def perform_task(table, moving, task, joint, opened, flags, settings):
         bad = freeze_joint(table, moving, plan, mechanism, c, run, reduced, joint)
     elif task == REOPEN:
         reopen(run, opened, flags)
-    elif task == REFRESH:
+    elif task == REFRESH or task == ASSEMBLE:
         refresh_active(table, plan, c, run)
+        if task == ASSEMBLE:
+            express_loop_forces(moving, plan, c, run, reduced)
         bad = assemble_opened(plan, mechanism, c, run, ACTIVE | REBUILD)
+        run.counts[KEPT] = 1 if task == ASSEMBLE else 0
+    elif task == CLOSE:
+        close_some(plan, mechanism, c, run, settings)
+        run.counts[KEPT] = 1
     if run.counts[KEPT] != 0 and renewed:
         run.counts[KEPT] = 0
     if bad == OK and run.counts[KEPT] != 0:  # the linkage that moves is the one that it was
@@ -119,8 +132,9 @@ def perform_task(table, moving, task, joint, opened, flags, settings):
 @inlined
 def update(table, moving, plan, mechanism, c, run, reduced, settings):
     """One update of the region; returns OK, a body that failed, or OVERFLOW."""
-    refresh_active(table, plan, c, run)
-    express_loop_forces(moving, plan, c, run, reduced)
+    if settings[READY] == 0.0:
+        refresh_active(table, plan, c, run)
+        express_loop_forces(moving, plan, c, run, reduced)
     wants_all = settings[WANTS_ALL] != 0.0
     if not wants_all:
         bad = choose(plan, mechanism, c, run, settings)
@@ -131,10 +145,10 @@ def update(table, moving, plan, mechanism, c, run, reduced, settings):
         choose_all(plan, mechanism, run)
     bad, has_stopped = stop_leaving(moving, plan, mechanism, run, reduced)
     if bad == OK and has_stopped and not wants_all and settings[PASSES] == 0.0:
-        refresh_active(table, plan, c, run)
+        refresh_velocities(table, plan, c, run)
         bad = measure_again(plan, mechanism, c, run, settings)
     if bad == OK:
-        differs = apply_choice(table, plan, mechanism, c, run, reduced)
+        differs, settings[WAITING] = apply_choice(table, plan, mechanism, c, run, reduced, settings[CLOSED])
         run.counts[KEPT] = 0 if differs else 1
         if run.counts[SETTLED] > 0:
             limit = hidden_limit(run, int(settings[MEASURE]), settings[TOLERANCE])
@@ -188,9 +202,15 @@ def note_change(plan, run, reduced, node):
 
 
 @routine
-def apply_choice(table, plan, mechanism, c, run, reduced):
-    """Makes the CHOSEN nodes the active region; nodes that leave it become rigid. Whether it is another one than before."""
+def apply_choice(table, plan, mechanism, c, run, reduced, most_closed):
+    """Makes the CHOSEN nodes the active region; nodes that leave it become rigid.
+
+    most_closed: nodes that get columns and factor, so that the metric need not open them; others wait for `close_some`.
+    Returns whether it is another region than before, and how many wait.
+    """
     differs = False
+    closed = 0
+    waiting = 0
     kept = 0
     active = 0
     run.counts[JOINED] = 0
@@ -212,19 +232,23 @@ def apply_choice(table, plan, mechanism, c, run, reduced):
             if flag & ACTIVE and carries_joint(plan, node):  # it has just been stopped
                 refresh_joint_motion(table, run, plan.nodes[node, INDEX])
             refresh_composite(plan, mechanism, c, run, node, True)
-        if run.held_open[node] > 0 or flag & DIRTY:  # what changes at every update is not closed in between
-            run.flag[node] = OPEN | STALE
+        is_held = run.held_open[node] > 0 or flag & DIRTY != 0  # what changes at every update is not closed in between
+        waits = not is_held and flag & STALE != 0 and (closed >= most_closed or is_open_below(plan, run, node))
+        if is_held or waits:
+            waiting += waits
+            run.flag[node] = OPEN | STALE | CLOSING if waits else OPEN | STALE
             run.opened[kept] = node
             kept += 1
             continue
         if flag & STALE:
             update_columns(plan, mechanism, c, run.wrench, node)
             update_factor_in_motion(plan, mechanism, c, node)
+            closed += 1
         run.flag[node] = 0
     run.counts[OPEN_COUNT] = kept
     run.counts[SORTED_COUNT] = kept
     run.counts[ACTIVE_COUNT] = active
-    return differs
+    return differs, waiting
 
 
 @routine
@@ -284,7 +308,7 @@ def prepare_everything(table, plan, mechanism, c, run, reduced):
     bad = assemble_opened(plan, mechanism, c, run, OPEN)
     if bad >= 0:
         return bad
-    apply_choice(table, plan, mechanism, c, run, reduced)
+    apply_choice(table, plan, mechanism, c, run, reduced, NO_LIMIT)
     return OK
 
 
