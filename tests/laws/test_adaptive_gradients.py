@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.helpers.rounding import rounding
 
 import linkwork as lw
 from linkwork.model import layout
-from tests.helpers.rounding import rounding
 
 H, STEPS = 2e-3, 12
 CLOSE = 1e-7  # as in `test_run_gradients`
@@ -227,7 +227,9 @@ def test_substeps_of_a_region(rng, derivative):
     q, effort, way = model.neutral().q.copy(), *rng.normal(size=(2, model.nv))
 
     def made(tau=effort):
-        sim = lw.AdaptiveDynamics(model, model.state(q), max_active_joints=3, update_every=2, integrator="dormand_prince")
+        sim = lw.AdaptiveDynamics(
+            model, model.state(q), max_active_joints=3, update_every=2, integrator="dormand_prince"
+        )
         sim.set_efforts(tau)
         return lw.run_with_gradients(sim, H, 6)
 

@@ -88,8 +88,8 @@ class Acting:
 class United:
     """Some joints of a model, given by the bodies they carry, ascending; all others stand where q has them.
 
-    model: the linkage. start: its own of q. freedoms, coordinates: their places in the whole model. loads, saved: what acts on it, as a
-    simulation lists and saves it. piece (n,), pose (n, 12): where the bodies of the whole model stand in it.
+    model: the linkage. start: its own of q. freedoms, coordinates: their places in the whole model. loads, saved: what acts
+    on it, as a simulation lists and saves it. piece (n,), pose (n, 12): where the bodies of the whole model stand in it.
     """
 
     def __init__(self, whole: Model, acting: Acting, joints: IntArray, q: FloatArray):
