@@ -97,7 +97,7 @@ def adaptive(
 
 
 def changing(report: Report, joints: int, active: int, steps: int, rounds: int, integrator: str) -> None:
-    """The same where updates change the region. Every run begins anew, since a linkage that falls on needs shorter steps."""
+    """The same where updates change the region. Every run begins anew: a linkage that falls on needs shorter steps."""
     progress(f"adaptive run of {joints:,} joints, {active} active that change, {integrator}")
     run = AdaptiveRun(joints, active, steps, integrator, 1e-3, 10, stays=False)
     count = max(3, min(rounds, 5))

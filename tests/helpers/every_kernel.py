@@ -164,6 +164,8 @@ def derivatives(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
     for integrator in ("variational", "implicit_midpoint", "dormand_prince"):
         moved = lw.FullDynamics(held, slow(held, held.random_state(rng)), integrator=integrator, limits=False)
         yield f"gradients of {integrator}", lw.run_with_gradients(moved, H, 2).backward(q=np.ones(held.nv)).q
+    few = lw.AdaptiveDynamics(held, held.neutral(), max_active_joints=2, limits=False)
+    yield "gradients of a region", lw.run_with_gradients(few, H, 2).backward(v=np.ones(held.nv)).gravity
     bars = lw.library.four_bar().compile()
     _, pull = lw.vjp(lw.constrained_dynamics, bars, lw.close_loops(bars, bars.neutral()))
     yield "gradients of a closed chain", pull(np.ones(bars.nv)).q

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.helpers.rounding import rounding
 
 import linkwork as lw
 from linkwork.model import layout
-from tests.helpers.rounding import rounding
 
 H, STEPS = 2e-3, 12
 CLOSE = 1e-7  # as in `test_run_gradients`
@@ -155,11 +155,97 @@ def compare_with_whole(few, whole, nv):
         np.testing.assert_allclose(ours, theirs, rtol=0.0, atol=near, err_msg=name)
 
 
+def dragging(base):
+    """A row of links, in no special shape, that hangs down to a floor and drags its last ones along it; its state."""
+    linkage = lw.Linkage("dragging")
+    linkage.add_obstacle("floor", lw.Plane(friction=0.3))
+    link = lw.Inertia.box(1.0, (0.3, 0.1, 0.15)).at(lw.Pose((0.15, 0.0, 0.01)))
+    for i in range(9):
+        axis = (0, 1, 0) if i % 3 else (0.1, 1, 0.2)
+        joint = lw.Revolute(axis, damping=0.05, stiffness=0.5, limits=(-2.0, 0.8) if i == 5 else None)
+        foot = [lw.Sphere(0.1, placement=lw.Pose((0.3, 0.0, 0.0)), friction=0.3)] if i in (6, 8) else []
+        joint = lw.Free() if i == 0 and base == "floating" else joint
+        linkage.add_body(f"b{i}", f"b{i - 1}" if i else "world", joint, lw.Pose((0.3, 0, 0)), link, shapes=foot)
+    model = linkage.compile()
+    angles = np.array([0.5, 0.3, -0.1, 0.2, 0.1, 0.5, -0.9, -0.4, -0.16])
+    # the base is lifted until the first foot is as near as bodies rest
+    q = angles if base == "fixed" else np.concatenate([model.neutral().q[:7], angles[1:]])
+    T = lw.body_poses(model, model.state(q))
+    lift = 0.1 + 0.5e-4 - min((T[i] @ (0.3, 0.0, 0.0, 1.0))[2] for i in (6, 8))
+    if base == "floating":
+        q[2] += lift
+        return model, q
+    body = model.arrays.body.copy()
+    body[0, layout.POSITION + 2] += lift
+    return replace(model, arrays=model.arrays._replace(body=body)), q
+
+
+@pytest.mark.parametrize("base", ["fixed", "floating"])
+@pytest.mark.parametrize("integrator", ["variational", "semi_implicit_euler"])
+def test_a_region_that_touches(base, integrator, rng):
+    """Feet press and slide on a floor while joints enter and leave the region."""
+    model, q = dragging(base)
+    steps, first = 18, model.nv - 9
+    efforts = np.zeros((steps, model.nv))
+    efforts[:, first + 1 :] = 0.3 * rng.normal(size=8)
+    for rows, joint, effort in ((slice(0, 6), 7, 16.0), (slice(6, 12), 3, -60.0), (slice(12, 18), 8, 17.0)):
+        efforts[rows, first + joint] = effort
+
+    def made(q=q, tau=efforts):
+        contact = lw.Contact(margin=0.1, tolerance=1e-12)
+        options = {"max_active_joints": 3, "update_every": 2, "integrator": integrator, "contact": contact}
+        return lw.run_with_gradients(lw.AdaptiveDynamics(model, model.state(q), **options), 1e-3, steps, tau)
+
+    def sets(run):
+        seen = [x.touched for segment in run.segments for x in segment.seen]
+        touches = [(x.bodies.tolist(), x.slides.tolist(), x.limits.tolist()) for x in seen]
+        return [segment.freedoms.tolist() for segment in run.segments], touches
+
+    run = made()
+    assert len(run.segments) > 1
+    assert any(x.touched.impulse.size for segment in run.segments for x in segment.seen)
+    end, by_q, by_v, way = run.state, *rng.normal(size=(3, model.nv))
+    found, kicks = run.backward(q=by_q, v=by_v, whole=True), rng.normal(size=efforts.shape)
+    compare_with_whole(run.backward(q=by_q, v=by_v), found, model.nv)
+
+    def loss(**options):
+        other = made(**options)
+        assert sets(other) == sets(run)
+        return by_q @ model.difference(end.q, other.state.q) + by_v @ other.state.v
+
+    def difference(function, d):
+        return (function(d) - function(-d)) / (2.0 * d)
+
+    near = 1e-5 * (1.0 + np.abs(found.q).max())
+    assert abs(np.sum(found.effort * kicks) - difference(lambda d: loss(tau=efforts + d * kicks), 1e-5)) <= near
+    assert abs(found.q @ way - difference(lambda d: loss(q=model.integrate(q, way, d)), 1e-6)) <= near
+
+
+def test_substeps_of_a_region(rng, derivative):
+    """The default of other engines: steps whose substeps are chosen by an estimate of their error."""
+    model = mixed("fixed")
+    q, effort, way = model.neutral().q.copy(), *rng.normal(size=(2, model.nv))
+
+    def made(tau=effort):
+        sim = lw.AdaptiveDynamics(
+            model, model.state(q), max_active_joints=3, update_every=2, integrator="dormand_prince"
+        )
+        sim.set_efforts(tau)
+        return lw.run_with_gradients(sim, H, 6)
+
+    run = made()
+    by_v = rng.normal(size=model.nv)
+    few, whole = run.backward(v=by_v), run.backward(v=by_v, whole=True)
+    compare_with_whole(few, whole, model.nv)
+    active = np.zeros(model.nv)
+    active[few.freedoms] = 1.0
+    small = 1e-3
+    theirs = derivative(lambda d: by_v @ made(effort + small * d * active * way).state.v) / small
+    assert few.effort @ way[few.freedoms] == pytest.approx(theirs, rel=1e-4, abs=1e-5)  # lengths of substeps are held
+
+
 def test_what_adaptive_runs_refuse():
     model = lw.library.chain(5, joint=lw.Revolute((0, 1, 0), damping=0.01)).compile()
-    sim = lw.AdaptiveDynamics(model, model.neutral(), integrator="dormand_prince")
-    with pytest.raises(lw.StateError, match="an integrator of one length"):
-        lw.run_with_gradients(sim, 1e-3, 3)
     sim = lw.AdaptiveDynamics(model, model.neutral(), tolerance=0.0)
     with pytest.raises(lw.StateError, match="memory is 10 bytes"):
         lw.run_with_gradients(sim, 1e-3, 3, memory=10)

@@ -9,6 +9,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.model import layout
+from linkwork.simulation.backward.touching import pressed
 
 H, STEPS = 2e-3, 5
 FOUND = 1e-13  # gap and slip to which loops are closed
@@ -126,3 +127,57 @@ def test_constraints_that_repeat_each_other(rng, derivative):
     first = lw.close_loops(model, lw.State(model.neutral().q, np.full(model.nv, 0.4)), tolerance=FOUND)
     assert lw.loop_gaps(model, first).redundant > 0
     judge(model, first, "auto", rng, derivative)
+
+
+def on_a_floor(kind, rng):
+    """A closed linkage that stands on a floor with one foot; its state, as near as bodies rest."""
+    linkage = lw.Linkage(kind)
+    foot = [lw.Sphere(0.1, friction=0.4)]
+    if kind == "ring":
+        linkage.add_body("base", "world", lw.Free(), inertia=lw.Inertia.box(2.0, (0.3, 0.2, 0.1)))
+    for branch in "a" if kind == "ring" else "ab":
+        for i, axis in enumerate(((0, 1, 0), (1, 0, 0), (0, 0, 1), (0, 1, 0))):
+            parent = f"{branch}{i - 1}" if i else "base" if kind == "ring" else "world"
+            hinge, inertia = lw.Revolute(axis, damping=0.2, stiffness=0.5), lw.Inertia.box(1.0, (0.2, 0.1, 0.1))
+            shapes = foot if branch + str(i) == "a2" else []
+            linkage.add_body(f"{branch}{i}", parent, hinge, lw.Pose((0.3, 0.05, 0.0)), inertia, shapes=shapes)
+    model, state = tie(
+        linkage, "base" if kind == "ring" else "a3", "a3" if kind == "ring" else "b3", lw.Spherical(), rng
+    )
+    height = lw.body_poses(model, state)[model.body("a2"), 2, 3]
+    linkage.add_obstacle("floor", lw.Plane(friction=0.4, placement=lw.Pose((0.0, 0.0, height - 0.1 - 0.5e-4))))
+    return linkage.compile(merge_fixed=False), state
+
+
+@pytest.mark.parametrize(("kind", "seed"), [("two branches", 1), ("two branches", 2), ("ring", 2), ("ring", 3)])
+@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "auto"])
+def test_closed_linkages_that_touch(kind, seed, integrator):
+    """Contacts are solved with the loops in one system; what the foot does, slide or stick, stays the same."""
+    rng = np.random.default_rng(seed)  # chosen so that the foot presses in all steps
+    model, first = on_a_floor(kind, rng)
+    efforts, kicks = rng.normal(size=(2, STEPS, model.nv))
+    by_q, by_v, d, e = rng.normal(size=(4, model.nv))
+
+    def made(state=first, tau=efforts):
+        contact = lw.Contact(margin=0.1, tolerance=1e-12)
+        return lw.run_with_gradients(
+            lw.FullDynamics(model, state, integrator=integrator, contact=contact), 1e-3, STEPS, tau
+        )
+
+    def moved(x):
+        return lw.close_loops(model, lw.State(model.integrate(first.q, d, x), first.v + x * e), tolerance=FOUND)
+
+    def loss(**options):
+        end = made(**options).state
+        return by_q @ model.difference(run.state.q, end.q) + by_v @ end.v
+
+    def difference(function, x):
+        return (function(x) - function(-x)) / (2.0 * x)
+
+    run = made()
+    assert pressed(run._sim.view.contact).impulse.size
+    found = run.backward(q=by_q, v=by_v)
+    along = difference(lambda x: found.q @ model.difference(first.q, moved(x).q) + found.v @ moved(x).v, 1e-6)
+    near = CLOSE * (1.0 + np.abs(np.concatenate([found.q, found.v])).max())
+    assert abs(along - difference(lambda x: loss(state=moved(x)), 1e-6)) <= near
+    assert abs(np.sum(found.effort * kicks) - difference(lambda x: loss(tau=efforts + x * kicks), 1e-4)) <= near

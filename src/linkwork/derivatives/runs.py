@@ -235,8 +235,8 @@ def run_with_gradients(
     h: [s]. efforts: of the joints in every step [N·m or N], shape (n, nv); as the simulation has them by default.
     memory: bytes that kept states may take; √n states are kept where that is less.
     progress: None shows a bar on a terminal and in a notebook.
-    For all integrators, trees and closed linkages, with springs, dampers, motors, dry friction of drives and loads; contact
-    and limits of joints of trees. What is limited, sticks, slides or is open in a step stays so: gradients are one-sided
+    For all integrators, trees and closed linkages, with springs, dampers, motors, dry friction of drives, loads, contact
+    and limits of joints. What is limited, sticks, slides or is open in a step stays so: gradients are one-sided
     where that changes. All steps by "semi_implicit_euler" are made by Euler's rule, also those of linkages that whip, and
     so are those of other integrators in which bodies meet. Steps that were made in parts are refused in the backward pass.
     The simulation is at the end of the run afterwards.

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwork.adaptive.dynamics.locked import Locked
+from linkwork.adaptive.dynamics.locked import Locked, Looked
 from linkwork.adaptive.dynamics.reduced.reduced import PIECES
 from linkwork.adaptive.dynamics.united import Acting, United, places
 from linkwork.core.checks import flag
@@ -26,7 +26,8 @@ from linkwork.dynamics.inputs import refuse_couplings
 from linkwork.errors import StateError
 from linkwork.model.layout import Q, V
 from linkwork.model.state import State
-from linkwork.simulation.moving import LINKAGE
+from linkwork.simulation.backward.touching import pressed
+from linkwork.simulation.moving import LINKAGE, SUBSTEP_WISH
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -67,6 +68,7 @@ class Segment:
         self.coordinates = places(model.arrays.tree, self.joints, Q, model.nq)
         self.q: list[FloatArray] = []
         self.v: list[FloatArray] = []
+        self.seen: list[Looked] = []
         self.size = self.look(sim)
 
     def look(self, sim: Any) -> int:
@@ -74,7 +76,15 @@ class Segment:
         moving = sim.view.moving
         self.q.append(moving.q[: self.coordinates.size].copy())
         self.v.append(moving.v[: self.freedoms.size].copy())
-        return 8 * (self.coordinates.size + self.freedoms.size)
+        touched = None
+        if sim.view.contact is not None:
+            touched = pressed(sim.view.contact)
+            stays = np.isin(touched.limits, self.freedoms)  # of joints that are not active nothing is new
+            limits = {x: getattr(touched, x)[stays] for x in ("limits", "sign", "limit_impulse")}
+            touched = touched._replace(**limits)
+        self.seen.append(Looked(touched, float(moving.numbers[SUBSTEP_WISH])))
+        size = 0 if touched is None else sum(getattr(x, "nbytes", 0) for x in (*touched, *touched.shapes))
+        return 8 * (self.coordinates.size + self.freedoms.size) + size
 
 
 class RegionRun(GradientRun):
@@ -88,16 +98,10 @@ class RegionRun(GradientRun):
             raise StateError(
                 f"model '{sim.model.name}' has loops; gradients of adaptive runs are those of trees. Use lw.FullDynamics."
             )
-        if sim.contact is not None or sim.limits or sim.integrator == "dormand_prince":
-            raise StateError(
-                "gradients of adaptive runs go through steps without contact and limits of joints, by an integrator of "
-                "one length; leave contact= out, give limits=False and another integrator."
-            )
         refuse_couplings(sim.model, "the gradient of a step")
         self.h, self.steps, self._sim, self._efforts = h, steps, sim, efforts
         self._given = np.array(sim.view.joints.effort, dtype=float)
-        self._since = sim.update_every
-        self._make_current(h)
+        self._update(h)  # one comes before the first step, as it would without gradients
         self.model = sim.model
         self._start = np.array(sim.state.q)
         self.segments = [Segment(sim, 0)]
@@ -108,10 +112,9 @@ class RegionRun(GradientRun):
                     sim.set_efforts(efforts[k])
                 with sim.view.by_one_rule():
                     sim.advance(h, 1)
-                self._since += 1
                 taken += self.segments[-1].look(sim)
-                if k + 1 < steps:
-                    self._make_current(h)
+                if k + 1 < steps and sim._since_update >= sim.update_every:  # the next step would begin with it
+                    self._update(h)
                 if self._version() != version:
                     version = self._version()
                     self.segments.append(Segment(sim, k + 1))
@@ -131,12 +134,9 @@ class RegionRun(GradientRun):
     def _of(self, joints: IntArray) -> Locked:
         return Locked(self._sim, self.h, United(self.model, self._acting, joints, self._start), self.segments)
 
-    def _make_current(self, h: float) -> None:
-        """An update of the region that the next step would begin with is made now; one comes before the first."""
+    def _update(self, h: float) -> None:
         sim = self._sim
-        if self._since >= sim.update_every:
-            self._since = 0
-            sim.update_region(sim.update_every * h if sim.horizon is None else sim.horizon)
+        sim.update_region(sim.update_every * h if sim.horizon is None else sim.horizon)
 
     def _version(self) -> float:
         return float(self._sim.view.moving.numbers[LINKAGE])

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ from linkwork.model import layout
 from linkwork.model.compile.floating_trees import floating_trees
 from linkwork.model.model import Model
 from linkwork.model.state import State
+from linkwork.simulation.backward.touching import Found
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -39,6 +40,13 @@ LOCKED = 1e30  # [kg·m² or kg]: beside it every inertia is lost to rounding
 NO_ROWS = np.zeros((0, 10))
 
 Weights = Callable[[int], FloatArray]
+
+
+class Looked(NamedTuple):
+    """What is kept of a step beside the state after it: what pressed, and how long a substep the integrator wishes for."""
+
+    touched: Found | None
+    wish: float
 
 
 class _Part:
@@ -102,7 +110,8 @@ class Locked:
             for i in range(part.count - 1, -1, -1):
                 k = part.segment.first + i
                 before = part.state(i)
-                found = step.back(before, after, effort(k)[rows], now_q, part.of_active(now_v))
+                pair = self._seen(part, i), self._seen(part, i + 1)
+                found = step.back(before, after, effort(k)[rows], now_q, part.of_active(now_v), pair)
                 own.add(found)
                 now_q, now_v = found.q + by_q(k)[rows], part.of_active(found.v) + by_v(k)[rows]
                 if by_step:
@@ -135,12 +144,22 @@ class Locked:
         model = self._locked(self.model if lumps is None else lumps.model, part.active)
         saved = {**self.united.saved, "kept_momentum": np.zeros(1 if self.floats else 0)}
         like = SimpleNamespace(
-            model=model, loads=self.united.loads, implicit_joints=self.sim.implicit_joints, contact=None, limits=False,
-            rtol=self.sim.rtol, atol=self.sim.atol, checkpoint=lambda: saved, held=~part.active,
+            model=model, loads=self.united.loads, implicit_joints=self.sim.implicit_joints, contact=self.sim.contact,
+            limits=self.sim.limits, rtol=self.sim.rtol, atol=self.sim.atol, checkpoint=lambda: saved, held=~part.active,
             has_inertias=lumps is not None or self.united.is_whole,
+            view=SimpleNamespace(moving=SimpleNamespace(base=saved["kept_momentum"])),
         )  # fmt: skip
         found: StepMap = STEPS[self.integrator](like, self.h)
         return found
+
+    def _seen(self, part: _Part, k: int) -> Any:
+        """What the step map would have remembered of the k-th state."""
+        touched, wish = part.segment.seen[k]
+        found = None if touched is None else self.united.carry(touched)
+        own = wish if self.integrator == "dormand_prince" else None
+        if self.integrator == "semi_implicit_euler":
+            return found
+        return own if found is None else (found.met, found, own)
 
     @staticmethod
     def _locked(model: Model, active: BoolArray) -> Model:

@@ -18,6 +18,7 @@ from linkwork.derivatives.stepping.world_loads import LOAD_AT
 from linkwork.model.kernels.joint_kernels import body_pose
 from linkwork.model.layout import DOF, INERTIA, PARENT, POSITION, ROTATION, Q, V
 from linkwork.model.model import Model
+from linkwork.simulation.backward.touching import Found
 from linkwork.spatial.inertia import rigid_to_parent
 from linkwork.spatial.memory import load3, load9, load10, store3, store9
 from linkwork.spatial.rotations import IDENTITY3, ZERO3
@@ -87,8 +88,8 @@ class Acting:
 class United:
     """Some joints of a model, given by the bodies they carry, ascending; all others stand where q has them.
 
-    model: the linkage. start: its own of q. freedoms, coordinates: their places in the whole model. loads, saved: what acts on it, as a
-    simulation lists and saves it. piece (n,), pose (n, 12): where the bodies of the whole model stand in it.
+    model: the linkage. start: its own of q. freedoms, coordinates: their places in the whole model. loads, saved: what acts
+    on it, as a simulation lists and saves it. piece (n,), pose (n, 12): where the bodies of the whole model stand in it.
     """
 
     def __init__(self, whole: Model, acting: Acting, joints: IntArray, q: FloatArray):
@@ -136,3 +137,19 @@ class United:
         table = self.saved["load_table"]
         table[rows, at] = np.einsum("nij,nj->ni", R, table[rows, at]) + p
         return SimpleNamespace(is_fixed=False, bodies=self.piece[bodies], rows=rows)
+
+    def carry(self, found: Found) -> Found:
+        """Contacts on bodies as ones on their pieces, and limits of joints of the model as ones of this linkage's."""
+        bodies, pose = found.bodies, found.shapes.pose.copy()
+        on = bodies >= 0
+        frames = self.pose[bodies[on]]
+        R, p = frames[:, :9].reshape(-1, 3, 3), frames[:, 9:]
+        if pose.size:
+            turned = R @ pose[on, :9].reshape(-1, 3, 3)
+            moved = np.einsum("nij,nj->ni", R, pose[on, 9:]) + p
+            pose[on] = np.hstack([turned.reshape(-1, 9), moved])
+        return found._replace(
+            bodies=np.where(on, self.piece[bodies], -1),
+            shapes=found.shapes._replace(pose=pose),
+            limits=np.searchsorted(self.freedoms, found.limits),
+        )

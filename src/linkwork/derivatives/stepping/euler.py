@@ -139,7 +139,7 @@ class EulerStep(StepMap):
             moved.q[:] += touched.q + touch.carried_back(by_wrenches)
         turned = self.free.speed_up_back(turning, faster, h)
         if fast is not None:
-            found, turned = fast.rest(found, turned), 0.0
+            found, turned = fast.rest(found, turned), np.zeros_like(turned)
         stiffness, damping, armature = laws.own_gradients(found)
         if shut is not None:
             found = replace(found, inertias=found.inertias + shut.inertias)

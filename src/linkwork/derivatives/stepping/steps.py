@@ -40,11 +40,6 @@ def refuse(sim: Any) -> None:
         raise StateError(f"steps by '{sim.integrator}' have no gradients; make the simulation with integrator={known}.")
     model: Model = sim.model
     refuse_couplings(model, "the gradient of a step")
-    if model.loops and (sim.contact is not None or sim.limits):
-        raise StateError(
-            f"model '{model.name}' has loops; steps of closed linkages with contact or joint limits have no gradients. "
-            "Leave contact= out and give limits=False."
-        )
     if sim.algorithm != "aba":
         raise StateError(f"gradients go through algorithm 'aba', not '{sim.algorithm}'; leave algorithm= out.")
     refuse_acting(sim)

@@ -102,6 +102,30 @@ discrete_of = reader(Discrete)
 
 
 @kernel
+def compare_ends(found, before, after, u, q, h, near):
+    """Velocities after a step over those of the equations, and what is left of their difference.
+
+    Returns the factor, one where it is that but for `near`; the largest difference; the largest speed in the step, of
+    velocities and displacements over h; and the largest coordinate, or one.
+    """
+    square, along, size, far, missed = 0.0, 0.0, 0.0, 1.0, 0.0
+    for k in range(found.shape[0]):
+        square += found[k] * found[k]
+        along += found[k] * after[k]
+        size = max(size, abs(after[k]), abs(before[k]), abs(u[k]) / h)
+    scale = along / square if square > 0.0 else 1.0
+    if abs(scale - 1.0) < near:
+        scale = 1.0
+    for k in range(found.shape[0]):
+        left = abs(scale * found[k] - after[k])
+        if not left <= missed and missed == missed:  # what is not a number stays
+            missed = left
+    for k in range(q.shape[0]):
+        far = max(far, abs(q[k]))
+    return scale, missed, size, far
+
+
+@kernel
 def discrete_momenta(table, h):
     """Poses at both ends, displacements and momenta of all bodies."""
     s = discrete_of(table)

@@ -80,7 +80,7 @@ class TouchingStep(EulerStep):
     def remember(self, sim: Any) -> Found | None:
         """What pressed in the last step."""
         state = sim.view.contact
-        return None if state is None else _pressed(state)
+        return None if state is None else pressed(state)
 
     def touching(self, before: State, after: State, seen: Seen) -> _Held | None:
         found: Found | None = seen[1]
@@ -103,7 +103,8 @@ class TouchingStep(EulerStep):
         return _Held(self, before, after, found)
 
 
-def _pressed(state: Any) -> Found:
+def pressed(state: Any) -> Found:
+    """What pressed in the last step, from the contact of a simulation; bodies and freedoms are those of its model."""
     from linkwork.simulation.touching import arrays as ta  # not before there is contact
 
     rows = state.rows()
@@ -248,7 +249,6 @@ class _Held:
             return Touched(none, none, none)
         then = Moving(self.model, State(self.before.q, v))
         u, before = self.rows(then.twists, v), self.rows(self.at.twists, self.before.v)
-        bias = self._biases(u, before)
         by_u, by_impulse = self._laws(u)
         answers = np.empty((self.count, self.count))
         for k, unit in enumerate(np.eye(self.count)):
@@ -256,6 +256,8 @@ class _Held:
             _, row = self.at.back(None, self.on_bodies(force))
             solved = pull(row + efforts)
             answers[:, k] = self.rows(solved.wrenches, solved.effort)
+        given = answers @ np.concatenate([self.found.impulse.ravel(), self.found.limit_impulse])
+        bias = self._biases(u, before, float(np.abs(given).max()))
         g = self.rows(by_wrenches, by_efforts) / h
         A = by_impulse + by_u @ answers
         y = np.linalg.lstsq(A.T, g, rcond=SMALL_PART)[0]
@@ -280,10 +282,13 @@ class _Held:
         self.turned(self.force, by_wrenches, poses)
         return self.at.back(poses, None)[0]
 
-    def _biases(self, u: FloatArray, before: FloatArray) -> _Biases:
-        """What each row adds to u: its gap over h, part of what it closed with, or nothing; refuses all else."""
+    def _biases(self, u: FloatArray, before: FloatArray, given: float) -> _Biases:
+        """What each row adds to u: its gap over h, part of what it closed with, or nothing; refuses all else.
+
+        given: speed that impulses gave at the contacts; in bodies at rest there is no other.
+        """
         found, m = self.found, self.found.impulse.shape[0]
-        speed = max(np.abs(u).max(), np.abs(before).max(), np.abs(self.after.v).max(), 1e-12)
+        speed = max(np.abs(u).max(), np.abs(before).max(), np.abs(self.after.v).max(), given, 1e-12)
         q = self.before.q[self.step.laws.of_v[found.limits]]
         room = np.where(found.sign > 0.0, q - self.step.lower[found.limits], self.step.upper[found.limits] - q)
         gap = np.zeros(self.count)

@@ -39,6 +39,7 @@ from linkwork.simulation.backward.discrete_adjoint import (
     CHANGE_DOF_COLUMNS,
     SOLVED,
     Discrete,
+    compare_ends,
     discrete_adjoint,
     discrete_momenta,
 )
@@ -161,13 +162,8 @@ class VariationalStep(StepMap):
         """
         if not found.size:  # a region in which nothing moves
             return 1.0
-        size = max(np.abs(after.v).max(), np.abs(before.v).max(), np.abs(self.discrete.u).max() / self.h)
-        square = float(found @ found)
-        scale = float(found @ after.v) / square if square > 0.0 else 1.0
-        if abs(scale - 1.0) < MISSED:
-            scale = 1.0
-        far = max(1.0, np.abs(after.q).max())
-        if not np.abs(scale * found - after.v).max() <= MISSED * size + ROUNDED * far / self.h:
+        scale, missed, size, far = compare_ends(found, before.v, after.v, self.discrete.u, after.q, self.h, MISSED)
+        if not missed <= MISSED * size + ROUNDED * far / self.h:
             raise StateError(
                 f"a step of {self.h:g} s by 'variational' was made in parts, since its energy jumped; such steps have no "
                 "gradients. Take shorter steps."
