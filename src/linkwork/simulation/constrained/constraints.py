@@ -54,7 +54,6 @@ class Constraints(NamedTuple):
     force: Float1  # (p,) of the last solution
     free: Float1  # (p,) diagonal if bodies were free of their joints
     # the system
-    answers: Float2  # (6 m, 6 m)
     A: Float2  # (p, p)
     L: Float2  # (p, p)
     scale: Float1  # (p,)

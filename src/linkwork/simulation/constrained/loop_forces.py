@@ -1,9 +1,9 @@
 """The forces that keep loops closed and joints coupled: (J M⁻¹ Jᵀ) λ = -(J q̈₀ + J̇ v), and the steps that close
 what integrators open.
 
-J M⁻¹ Jᵀ comes from the answers of the touched bodies (`responses`). Gaps g are closed by δq = -M⁻¹Jᵀ (J M⁻¹ Jᵀ)⁺ g, slips
-by the impulses that stop them, with the factors at one point near the end of the step. Both are kernels of their own, which
-steps call (`calling`). Theory: docs/theory/loops.md.
+J M⁻¹ Jᵀ comes row by row from the answers to wrenches along it (`responses`). Gaps g are closed by
+δq = -M⁻¹Jᵀ (J M⁻¹ Jᵀ)⁺ g, slips by the impulses that stop them, with the factors at one point near the end of the step.
+Both are kernels of their own, which steps call (`calling`). Theory: docs/theory/loops.md.
 """
 
 import math
@@ -22,14 +22,14 @@ from linkwork.simulation.constrained.coupling_forces import (
     gather_drives,
     unmet_couplings,
 )
-from linkwork.simulation.constrained.responses import respond, response_matrix
+from linkwork.simulation.constrained.responses import answer_row, mark_paths, respond, unmark_members
 from linkwork.simulation.energy import energies
 from linkwork.simulation.integrators.chart import integrate
 from linkwork.simulation.loading.accelerate import EXPLICIT, accelerate, articulate, world_poses_root_to_leaf
 from linkwork.simulation.moving import LOADS, LOOPS_CONTRADICT, LOOPS_OPEN, OK, moving_of
 from linkwork.spatial.ldl import forward, ldl6
 from linkwork.spatial.memory import add_to6, load6, load10, store6
-from linkwork.spatial.vectors import ZERO6, add6, scale6
+from linkwork.spatial.vectors import ZERO6, add6, dot6, scale6
 
 CONTRADICTION = 1e-3  # part of the accelerations involved that no force can meet, from which on there is no answer
 STAGE_GAP = 0.3  # [rad or m] stages of a step leave the closed shapes; a gap this wide is a step far too long
@@ -70,7 +70,6 @@ def factor_rows(table):
     """J M⁻¹ Jᵀ from the articulated inertias in `work`, factored; returns its rank."""
     s = moving_of(table)
     x = constraints_of(table)
-    response_matrix(table, x.touched, x.answers)
     for r in range(x.row.shape[0]):
         x.free[r] = 0.0
     for k in range(x.ends.shape[0]):
@@ -83,11 +82,14 @@ def factor_rows(table):
                 t = forward(L, load6(x.row, r, 6 * side))
                 for e in range(6):
                     x.free[r] += d[e] * t[e] * t[e]
+    count = mark_paths(s, x.touched, x.mark, x.members)
     for k in range(x.ends.shape[0]):
-        for r in range(x.first_row[k], x.first_row[k + 1]):
+        for c in range(x.first_row[k], x.first_row[k + 1]):
+            answer_row(table, count, x.row, c, x.ends, k)
             for other in range(x.ends.shape[0]):
-                for c in range(x.first_row[other], x.first_row[other + 1]):
-                    x.A[r, c] = coupling(x, k, r, other, c)
+                for r in range(x.first_row[other], x.first_row[other + 1]):
+                    x.A[r, c] = along_row(x, other, r)
+    unmark_members(x, count)
     for r in range(x.row.shape[0]):
         for c in range(r):
             mean = 0.5 * (x.A[r, c] + x.A[c, r])
@@ -99,22 +101,12 @@ def factor_rows(table):
 
 
 @inlined
-def coupling(x, k, r, other, c):
-    """Entry (r, c) of J M⁻¹ Jᵀ, for rows of loops k and other."""
+def along_row(x, k, r):
+    """Row r of J, of loop k, times the accelerations `answer`."""
     total = 0.0
     for side in range(2):
-        a = x.where[k, side]
-        if a < 0:
-            continue
-        for other_side in range(2):
-            b = x.where[other, other_side]
-            if b < 0:
-                continue
-            for e in range(6):
-                along = 0.0
-                for f in range(6):
-                    along += x.answers[6 * a + e, 6 * b + f] * x.row[c, 6 * other_side + f]
-                total += x.row[r, 6 * side + e] * along
+        if x.ends[k, side] >= 0:
+            total += dot6(load6(x.row, r, 6 * side), load6(x.answer, x.ends[k, side], 0))
     return total
 
 

@@ -49,19 +49,7 @@ def pull_down(tree, body, work, dof_work, i, above, effort, has_effort, out, wri
     return move_freedoms(S, U, D, dof_work[:, EFFORT_D], j, n, a, to)
 
 
-ABOVE, PUSHED = 1, 2  # marks of bodies between touched ones and the world; of those above the one that is pushed
-
-
-@inlined
-def unit6(k):
-    return (
-        1.0 if k == 0 else 0.0,
-        1.0 if k == 1 else 0.0,
-        1.0 if k == 2 else 0.0,
-        1.0 if k == 3 else 0.0,
-        1.0 if k == 4 else 0.0,
-        1.0 if k == 5 else 0.0,
-    )
+ABOVE = 1  # mark of bodies between touched ones and the world
 
 
 @inlined
@@ -93,38 +81,26 @@ def mark_paths(s, touched, mark, members):
 
 
 @routine
-def response_matrix(table, touched, out):
-    """Acceleration of each touched body for unit wrenches on each other, in their frames: out (6 m, 6 m), symmetric.
-
-    Cost: O(n) and O(bodies between touched ones and the world) per column.
-    """
+def answer_row(table, count, row, r, ends, k):
+    """Accelerations `answer` of the first so many `members`, for row r (12 numbers) of J: wrenches on both ends of loop k."""
     s = moving_of(table)
     x = constraints_of(table)
-    count = mark_paths(s, touched, x.mark, x.members)
-    for c in range(touched.shape[0]):
-        for k in range(6):
-            p = scale6(-1.0, unit6(k))
-            i = touched[c]
-            while i >= 0:
-                x.mark[i] = PUSHED
-                p = push_up(s, i, p, x.push, False, x.effort)
-                i = s.tree[i, PARENT]
-            for e in range(count):
-                i = x.members[e]
-                parent = s.tree[i, PARENT]
-                above = load6(x.answer, parent, 0) if parent >= 0 else ZERO6
-                has_effort = x.mark[i] == PUSHED
-                a = pull_down(s.tree, s.body, s.work, s.dof_work, i, above, x.effort, has_effort, x.effort, False)
-                store6(x.answer, i, 0, a)
-            for r in range(c + 1):
-                for e in range(6):
-                    out[6 * r + e, 6 * c + k] = x.answer[touched[r], e]
-                    out[6 * c + k, 6 * r + e] = x.answer[touched[r], e]
-            i = touched[c]
-            while i >= 0:
-                x.mark[i] = ABOVE
-                i = s.tree[i, PARENT]
-    unmark_members(x, count)
+    for e in range(count):
+        store6(x.bias_up, x.members[e], 0, ZERO6)
+    for side in range(2):
+        if ends[k, side] >= 0:
+            add_to6(x.bias_up, ends[k, side], 0, scale6(-1.0, load6(row, r, 6 * side)))
+    for e in range(count - 1, -1, -1):
+        i = x.members[e]
+        p = push_up(s, i, load6(x.bias_up, i, 0), x.push, False, x.effort)
+        if s.tree[i, PARENT] >= 0:
+            add_to6(x.bias_up, s.tree[i, PARENT], 0, p)
+    for e in range(count):
+        i = x.members[e]
+        parent = s.tree[i, PARENT]
+        above = load6(x.answer, parent, 0) if parent >= 0 else ZERO6
+        a = pull_down(s.tree, s.body, s.work, s.dof_work, i, above, x.effort, True, x.effort, False)
+        store6(x.answer, i, 0, a)
 
 
 @routine

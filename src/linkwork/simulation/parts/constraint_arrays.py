@@ -79,7 +79,6 @@ def allocate_constraints(model: Model, bodies: int, freedoms: int, answers: bool
         right=np.zeros(p),
         force=np.zeros(p),
         free=np.zeros(p),
-        answers=np.zeros((6 * m, 6 * m)),
         A=np.zeros((p, p)),
         L=np.zeros((p, p)),
         scale=np.zeros(p),
