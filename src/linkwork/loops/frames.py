@@ -14,7 +14,7 @@ from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.dynamics.virtual_work.constraint_basis import joint_basis
 from linkwork.model.kernels.joint_kernels import joint_integrate, joint_motion, joint_pose, se3_log_velocity
-from linkwork.model.layout import AXIS, DOF, HELICAL, KIND, SLIDE, Q, V
+from linkwork.model.layout import AXIS, DOF, HELICAL, KIND, SLIDE, SPHERICAL, Q, V
 from linkwork.spatial.memory import load3, load6, load9, store3, store6, store9
 from linkwork.spatial.rotations import (
     IDENTITY3,
@@ -121,7 +121,7 @@ def best_coordinates(cut, k, R, p):
     e, ok = settle(cut, k, R, p, z)
     left = dot6(e, e)
     moves = 1
-    if tree[k, KIND] != HELICAL:
+    if tree[k, KIND] != HELICAL and tree[k, KIND] != SPHERICAL:  # a ball turns to any pose: what is left are places
         for _ in range(tree[k, DOF]):
             moves *= TURNS
     if (ok and left < OPEN * OPEN) or moves == 1:

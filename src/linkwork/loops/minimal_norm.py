@@ -7,12 +7,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.loops.jacobi import DIAGONAL, eigen_scaled
+
 FloatArray = NDArray[np.float64]
 
 # Eigenvalues of the scaled matrix below this part of the largest count as zero. Path queries leave 1e-12 of rounding, and a
 # gap g takes redundant constraints apart by g², so gaps up to 1e-5 m or rad leave redundancy what it is.
 REDUNDANT = 1e-9
 REDUNDANT_STIFFNESS = 1e-10  # the same where stiffness takes the place of inertia: one elimination leaves less rounding
+FEW = 12  # rows, up to which rotations in place take less than a call of LAPACK
 IMMOVABLE = 1e-12  # part of the answer of free bodies: what rounding leaves of a direction in which nothing can move
 
 
@@ -36,7 +39,7 @@ class Factors(NamedTuple):
         """The solution of A λ = r of least norm; of the nearest r where no λ solves it, shape (p,)."""
         scaled = self.vectors @ ((self.vectors.T @ (r / self.root)) / self.values)
         force = scaled / self.root
-        return force - self.idle @ (self.idle.T @ force)
+        return force - self.idle @ (self.idle.T @ force) if self.idle.shape[1] else np.asarray(force)
 
     def beyond_reach(self, r: FloatArray) -> float:
         """Norm of the part of r that no force can meet, in units of A's diagonal: 0 where constraints agree."""
@@ -64,8 +67,19 @@ def factor(A: FloatArray, free: FloatArray) -> Factors:
 
 
 def factor_indefinite(A: FloatArray) -> Factors:
-    """The same for J H⁻¹ Jᵀ of a matrix H that need not be positive; forces that do nothing stay as they come."""
-    root = np.sqrt(np.maximum(np.abs(np.diagonal(A)), 1e-12 * np.abs(A).max(initial=1e-300)))
-    values, vectors = np.linalg.eigh(A / np.outer(root, root))
-    counts = np.abs(values) > REDUNDANT_STIFFNESS * np.abs(values).max(initial=0.0)
-    return Factors(root, vectors[:, counts], values[counts], np.zeros((root.size, 0)))
+    """The same for the symmetric part of J H⁻¹ Jᵀ, of a matrix H that need not be positive; forces that do nothing stay as
+    they come."""
+    p = A.shape[0]
+    idle = np.zeros((p, 0))
+    if p <= FEW:
+        root, values, vectors = np.empty(p), np.empty(p), np.empty((p, p))
+        largest = eigen_scaled(A, np.empty((p, p)), root, values, vectors)
+    else:
+        S = 0.5 * (A + A.T)
+        root = np.sqrt(np.maximum(np.abs(np.diagonal(S)), DIAGONAL * np.abs(S).max(initial=1e-300)))
+        values, vectors = np.linalg.eigh(S / np.outer(root, root))
+        largest = np.abs(values).max(initial=0.0)
+    counts = np.abs(values) > REDUNDANT_STIFFNESS * largest
+    if counts.all():
+        return Factors(root, vectors, values, idle)
+    return Factors(root, vectors[:, counts], values[counts], idle)

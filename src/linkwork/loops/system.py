@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -18,6 +18,7 @@ from linkwork.loops import frames as fr
 from linkwork.loops.rows import constraint_rows
 from linkwork.model.couplings import Coupling
 from linkwork.model.inertia import Inertia
+from linkwork.model.joints import Joint
 from linkwork.model.kernels.joint_kernels import joint_motion
 from linkwork.model.layout import DOF, INERTIA, PARENT, V
 from linkwork.model.linkage import Linkage
@@ -83,12 +84,7 @@ class LoopPlan:
     """What does not change with the state: the cut joints as a table like a model's, their frames, the bodies they join."""
 
     def __init__(self, model: Model):
-        cut = Linkage("cut joints")
-        for k, loop in enumerate(model.loops):
-            cut.add_body(f"{k}", joint=loop.joint, inertia=_ANY_BODY)
-        joints = cut.compile(merge_fixed=False)
-        if joints.body_names != tuple(str(k) for k in range(len(model.loops))):
-            raise ModelError("the cut joints were renumbered; this is a fault of Linkwork.")
+        joints = _cut_joints(tuple(loop.joint for loop in model.loops))
         self.model = model
         self.joints = joints
         self.is_constant: bool | None = None  # whether blocked directions stay; None: not looked at yet
@@ -111,6 +107,7 @@ class LoopPlan:
         self.named = list(zip(names, [*self.rows, *last], strict=True))  # what each row belongs to
         self.starts = starts  # first row of each loop, and one more
         self.closed = joints.neutral().q  # coordinates that the search for those of cut joints starts from
+        self.still = np.zeros((model.n_bodies, 6))  # twists at rest
 
     @cached_property
     def mobility(self) -> FloatArray:
@@ -123,18 +120,34 @@ class LoopPlan:
         return [(_motion(loop.placement_a), _motion(loop.placement_b)) for loop in self.model.loops]
 
 
+@lru_cache(maxsize=64)
+def _cut_joints(joints: tuple[Joint, ...]) -> Model:
+    """A table like a model's of cut joints, side by side; cables, nets and robots of a kind have the same."""
+    cut = Linkage("cut joints")
+    for k, joint in enumerate(joints):
+        cut.add_body(f"{k}", joint=joint, inertia=_ANY_BODY)
+    table = cut.compile(merge_fixed=False)
+    if table.body_names != tuple(str(k) for k in range(len(joints))):
+        raise ModelError("the cut joints were renumbered; this is a fault of Linkwork.")
+    return table
+
+
 class LoopSystem:
     """Constraints at a state: C a = right, with a the stacked accelerations of the joined bodies, 6 each.
 
     C: (p, 6 m) rows in body frames; gap (p,): how far loops are open [rad, m]; slip (p,): how fast they open; bias (p,).
     """
 
-    def __init__(self, plan: LoopPlan, q: FloatArray, v: FloatArray):
+    def __init__(self, plan: LoopPlan, q: FloatArray, v: FloatArray, poses: FloatArray | None = None):
+        """poses (n, 12): of all bodies in the world, where they are known, and the linkage is at rest."""
         self.plan = plan
         tree, body, screws, dof, _, _ = plan.joints.arrays
-        mtree, mbody, mscrews, *_ = plan.model.arrays
-        poses = kinematics.world_poses(mtree, mbody, mscrews, q)
-        twists = kinematics.local_twists(mtree, mbody, mscrews, q, v)
+        if poses is None:
+            mtree, mbody, mscrews, *_ = plan.model.arrays
+            poses = kinematics.world_poses(mtree, mbody, mscrews, q)
+            twists = kinematics.local_twists(mtree, mbody, mscrews, q, v)
+        else:
+            twists = plan.still
         count, nv = len(plan.rows), plan.joints.nv
         self.z, rate = plan.closed.copy(), np.zeros(nv)
         self.loop = np.zeros((count, fr.LOOP_COLUMNS))

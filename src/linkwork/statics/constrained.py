@@ -22,7 +22,7 @@ from linkwork.loops.system import LoopPlan, LoopSystem
 from linkwork.statics.balance import Balance
 from linkwork.statics.elimination.forces import cut_forces
 from linkwork.statics.elimination.solve import Pushes
-from linkwork.statics.elimination.workspace import R_WORLD, U_
+from linkwork.statics.elimination.workspace import U_
 from linkwork.statics.newton import (
     ARMIJO,
     BLENDS,
@@ -83,20 +83,18 @@ class ClosedBalance:
         bodies = np.concatenate([balance.acting.row_body, plan.ends.ravel()])
         balance.acting = balance.acting._replace(rows=rows, row_body=bodies)
         self.force = np.zeros(plan.count)  # λ
-        self.system = LoopSystem(plan, balance.place.q, balance.work.still)
+        self.system = LoopSystem(plan, balance.place.q, balance.work.still, balance.place.world)
 
     def write_forces(self) -> None:
         """λ as forces and torques in the axes of the world, on both bodies of every loop."""
         plan, system, balance = self.plan, self.system, self.balance
-        rows, pose = balance.acting.rows, balance.place.pose
-        cut_forces(
-            system.loop, plan.frames, system.basis, plan.starts, plan.ends, self.force, pose, R_WORLD, rows, self.loads
-        )
+        rows, world = balance.acting.rows, balance.place.world
+        cut_forces(system.loop, plan.frames, system.basis, plan.starts, plan.ends, self.force, world, rows, self.loads)
 
     def saddle(self) -> Saddle:
         """Needs an elimination at `place`. Cost: O(p n)."""
         X, A = self.answers(self.balance.r[None], U_)
-        return Saddle(X[1:], factor_indefinite(0.5 * (A[:, 1:] + A[:, 1:].T)), X[0], A[:, 0])
+        return Saddle(X[1:], factor_indefinite(A[:, 1:]), X[0], A[:, 0])
 
     def answers(self, right: FloatArray, back: int) -> tuple[FloatArray, FloatArray]:
         """H⁻¹ of m right sides and of Jᵀ (m + p, nv), and J times it (p, m + p). back: as in `solve_sides`."""
@@ -123,7 +121,7 @@ class ClosedBalance:
         enough = part * max(balance.scales.length, 1e-300)
         before = np.inf
         for _ in range(CLOSING_STEPS):
-            system = LoopSystem(plan, q, balance.work.still)
+            system = LoopSystem(plan, q, balance.work.still, balance.trial.world)
             gap = float(np.abs(system.gap).max(initial=0.0))
             if gap <= enough:
                 return system
@@ -179,7 +177,9 @@ def _leave_saddle(closed: ClosedBalance) -> bool:
     best: tuple[float, FloatArray, float] | None = None
     for _ in range(DIRECTIONS):
         x = np.zeros(plan.model.nv)
-        moving = closed.solve(rng.normal(size=(1, plan.model.nv)), x[None])  # efforts, not steps: what is soft moves most
+        moving = closed.solve(
+            rng.normal(size=(1, plan.model.nv)), x[None]
+        )  # efforts, not steps: what is soft moves most
         x += saddle.solve(-moving[:, 0]) @ saddle.Y
         size = KICK / max(_extent(closed, x)[0], 1e-300)
         for scale in (size, -size):

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.loops.closing import close_loops
 from linkwork.loops.system import LoopSystem, loop_plan
 from linkwork.model.joints import Spherical
-from linkwork.model.layout import STIFFNESS
+from linkwork.model.layout import AXIS, COMPOUND, FREE, HELICAL, KIND, STIFFNESS, V
 from linkwork.model.model import Model
+from linkwork.model.state import State
 from linkwork.simulation.loading.load_columns import LOAD_AT, LOAD_STIFFNESS, LOAD_TARGET
 from linkwork.statics.balance import Balance
 from linkwork.statics.elimination.workspace import Acting
@@ -20,18 +22,22 @@ ROUGHLY = (
     1e-3  # part of the loads to which the open tree hangs, and with springs for pins, whose shape is a first guess
 )
 WITH_PINS = 0.1
+CLOSED = 1e-10  # gap [rad or m] that closing loops leaves
 OPEN = 1e-6  # gap from which on loops count as open, as a part of the length of the linkage
 STIFF = 1.0  # of springs for pins: loads stretch them by some tenths of the length, and few sweeps find where they hang
 
 
 def hang(model: Model, acting: Acting, q: FloatArray, max_sweeps: int) -> tuple[FloatArray, int, bool]:
-    """Coordinates for a search to start from, the sweeps it took, and whether Newton's method may go far from there."""
-    still = np.zeros(model.nv)
+    """Coordinates for a search to start from, the sweeps it took, and whether Newton's method may go far from there.
+
+    Where it may not, loops are closed.
+    """
     balance = Balance(model.without_loops, acting, q)
     length = max(balance.scales.length, 1e-300)
-    gap = float(np.abs(LoopSystem(loop_plan(model), q, still).gap).max(initial=0.0))
+    system = LoopSystem(loop_plan(model), q, balance.work.still, balance.place.world)
+    gap = float(np.abs(system.gap).max(initial=0.0))
     if gap <= OPEN * length or floats(model):
-        return q, 0, False
+        return q if gap <= CLOSED else closed_at(model, q), 0, False
     pinned = _with_pins(model, acting, balance)
     if pinned is acting:
         settle_tree(balance, ROUGHLY, max_sweeps, False)
@@ -39,17 +45,30 @@ def hang(model: Model, acting: Acting, q: FloatArray, max_sweeps: int) -> tuple[
         loads = balance.scales.effort
         balance = Balance(model.without_loops, pinned, q)
         settle_tree(balance, WITH_PINS * loads / max(balance.scales.effort, 1e-300), max_sweeps, False)
-    return balance.place.q.copy(), balance.sweeps, pinned is not acting
+    found, is_far = balance.place.q.copy(), pinned is not acting
+    return found if is_far else closed_at(model, found), balance.sweeps, is_far
+
+
+def closed_at(model: Model, q: FloatArray) -> FloatArray:
+    """Coordinates with loops closed, next to q."""
+    return close_loops(model, State(q, np.zeros(model.nv))).q
 
 
 def floats(model: Model) -> bool:
     """Whether a part of the linkage may be held by its loops alone: free joints, and sliders without a spring."""
     kept = model.workspaces.__dict__
     if "floats" not in kept:
-        springs, first = model.arrays.dof[:, STIFFNESS], np.cumsum([0, *(joint.nv for joint in model.joints)])
-        kept["floats"] = any(
-            joint.nv == 6 or any(springs[k + d] == 0.0 and not any(screw.axis) for d, screw in enumerate(joint.screws))
-            for k, joint in zip(first.tolist(), model.joints, strict=False)
+        kind, body, loose = model.arrays.tree[:, KIND], model.arrays.body, model.arrays.dof[:, STIFFNESS] == 0.0
+        first = model.arrays.tree[:, V]
+        slides = (kind == HELICAL) & ~body[:, AXIS : AXIS + 3].any(axis=1)
+        kept["floats"] = (
+            bool((kind == FREE).any())
+            or bool(loose[first[slides]].any())
+            or any(
+                loose[first[i] + d] and not any(screw.axis)
+                for i in np.flatnonzero(kind == COMPOUND).tolist()
+                for d, screw in enumerate(model.joints[i].screws)
+            )
         )
     return bool(kept["floats"])
 

@@ -15,7 +15,9 @@ from linkwork.statics.standing import Standing
 
 FloatArray = NDArray[np.float64]
 
-BLOCK = 2  # vectors at a time; modes of the same frequency that one block finds at once
+BLOCK = (
+    2  # vectors at a time; modes of the same frequency that one block finds at once. More lose digits within a block
+)
 SEED = 20_240_607
 CONVERGED = (
     1e-8  # residual of a mode, as a part of its eigenvalue's distance from the shift; of the eigenvalue, its square
@@ -116,8 +118,7 @@ class Lanczos:
     def _part(self, W: FloatArray, first: int, last: int) -> FloatArray:
         """Takes the part along vectors `first` to `last` of the basis out of the rows of W; returns its coefficients."""
         H = W @ self.MV[first:last].T
-        for row, h in zip(W, H, strict=True):
-            row -= h @ self.V[first:last]
+        W -= H @ self.V[first:last]
         return np.asarray(H)
 
     def _append(self, W: FloatArray) -> FloatArray:
@@ -128,7 +129,8 @@ class Lanczos:
         if k and self.done < k:  # a stray vector: the basis is not yet taken out of it
             self._part(W, 0, k)
         MW = self._heavy(W)
-        values, Q = np.linalg.eigh(0.5 * (W @ MW.T + MW @ W.T))
+        gram = W @ MW.T
+        values, Q = np.linalg.eigh(0.5 * (gram + gram.T))
         good = values > NOTHING_NEW * max(float(values.max(initial=0.0)), 1e-300)
         beside = (Q[:, good] * np.sqrt(values[good])).T
         good[: max(0, good.size - (self.most - k))] = False
@@ -139,7 +141,8 @@ class Lanczos:
             return self._append(W) * 0.0
         self._grow(k + root.size)
         change = (Q[:, good] / root).T
-        self.V[k : k + root.size], self.MV[k : k + root.size] = change @ W, change @ MW
+        np.matmul(change, W, out=self.V[k : k + root.size])
+        np.matmul(change, MW, out=self.MV[k : k + root.size])
         self.count = k + root.size
         return np.asarray(beside)
 

@@ -57,6 +57,7 @@ class Method:
     blend: float = 1.0  # stiffness of loads between exact (0) and |B| (1)
     damping: float = 0.0  # [1/s²] inertia added to the exact second derivative; 0: none, by blends
     mixed: int = 0  # full short steps in a row for which the exact second derivative was not positive
+    worked: float = 1.0  # the blend of the last step
 
 
 @dataclass
@@ -93,19 +94,19 @@ def settle_tree(balance: Balance, tolerance: float, max_sweeps: int, leave_saddl
             raise not_settled(balance, done, max_sweeps, tolerance)
         if method.damping > 0.0 and _damped_step(balance, method):
             continue
-        blend = _eliminate_positive(balance, method.blend)
-        _step(balance, blend, method, done)
+        method.worked = _eliminate_positive(balance, method.blend, method.worked)
+        _step(balance, method.worked, method, done)
 
 
-def _eliminate_positive(balance: Balance, blend: float) -> float:
-    """Factors the first of the blends from `blend` on that has no negative pivot; returns it."""
+def _eliminate_positive(balance: Balance, blend: float, worked: float) -> float:
+    """Factors the first of `blend`, that of the step before, and larger ones that has no negative pivot; returns it."""
     extra = 0.0
     while True:
         pivots = balance.eliminate(blend, extra)
         if pivots.singular < 0 and pivots.negative == 0:
             return blend
         if blend < 1.0:
-            blend = next(b for b in BLENDS if b > blend)
+            blend = worked if worked > blend else next(b for b in BLENDS if b > blend)
         else:
             extra = stiffer(balance, extra, pivots)
 

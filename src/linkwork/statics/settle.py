@@ -15,7 +15,6 @@ from linkwork.dynamics.inputs import as_state, refuse_couplings
 from linkwork.dynamics.quantities.rod_forces import RodForces, rod_forces
 from linkwork.environment.water import Water
 from linkwork.errors import StateError
-from linkwork.loops.closing import close_loops
 from linkwork.loops.system import loop_plan
 from linkwork.model.model import Model
 from linkwork.model.state import State
@@ -25,7 +24,7 @@ from linkwork.statics.balance import Balance
 from linkwork.statics.constrained import ClosedBalance, settle_closed
 from linkwork.statics.elimination.workspace import WRENCH, Acting
 from linkwork.statics.gradients import SettleGradients, settle_gradients
-from linkwork.statics.hanging import hang
+from linkwork.statics.hanging import closed_at, hang
 from linkwork.statics.in_field import FieldRest, settle_in_field
 from linkwork.statics.loads import gather, has_potential
 from linkwork.statics.newton import Outcome, settle_tree
@@ -217,13 +216,11 @@ def settle(
         leave = leave_saddles and has_potential(model, acting)
         return _settled(balance, None, settle_tree(balance, limit, most, leave), 0)
     q, before, is_far = hang(model, acting, q, most)
-    if not is_far:
-        q = close_loops(model, State(q, np.zeros(model.nv))).q
     near, outcome = _by_newton(model, acting, q, limit, is_far)
     if outcome is not None:
         return _settled(near.balance, near.closed, outcome, before)
     if is_far:
-        q = close_loops(model, State(q, np.zeros(model.nv))).q
+        q = closed_at(model, q)
     balance = Balance(model, acting, q)
     closed = ClosedBalance(balance, loop_plan(model))
     leave = leave_saddles and has_potential(model, acting)
@@ -268,8 +265,8 @@ def _in_water(model: Model, acting: Acting, q: FloatArray, water: Water, limit: 
         except StateError:
             before = balance.sweeps
     else:
-        q, before, _ = hang(model, acting, q, most)
-        q = close_loops(model, State(q, np.zeros(model.nv))).q
+        q, before, is_far = hang(model, acting, q, most)
+        q = closed_at(model, q) if is_far else q
     for rounds, roughly in APPROACHES:
         q, more = approach(model, acting, q, water, most, rounds, roughly)
         before += more

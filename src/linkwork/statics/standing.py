@@ -142,14 +142,20 @@ class Standing:
             gone += float(np.abs(x).max(initial=0.0))
             if not gone < longest:
                 return False
-            self.move(balance.look(x, 1.0).copy())
+            balance.look(x, 1.0)
+            self._arrive()
         return False
 
     def move(self, q: FloatArray) -> None:
         """Goes to other coordinates."""
         self.balance.look_at(q)
+        self._arrive()
+
+    def _arrive(self) -> None:
+        """Goes to `trial`."""
         self.balance.accept()
         if self.closed is not None:
-            self.closed.system = LoopSystem(self.closed.plan, self.balance.place.q, self.balance.work.still)
+            place = self.balance.place
+            self.closed.system = LoopSystem(self.closed.plan, place.q, self.balance.work.still, place.world)
             self.closed.write_forces()
         self.balance.weigh()

@@ -25,7 +25,7 @@ from linkwork.simulation.loading.load_columns import LOAD_AT, LOAD_FORCE, LOAD_T
 from linkwork.statics.balance import Balance
 from linkwork.statics.constrained import CLOSED, LEAST_SOFTEN, ClosedBalance, _extent, settle_closed
 from linkwork.statics.elimination.stream_sweeps import eliminate_in_stream, make_stream_work
-from linkwork.statics.elimination.workspace import ADDED_COLUMNS, P_WORLD, R_WORLD, W_, Acting
+from linkwork.statics.elimination.workspace import ADDED_COLUMNS, P_, R_, W_, Acting
 from linkwork.statics.newton import Outcome, Progress, not_settled, settle_tree
 
 FloatArray = NDArray[np.float64]
@@ -58,12 +58,12 @@ class Stream:
         """Puts wrenches at `place` into what acts, and weighs it."""
         b = self.balance
         if self.water.asks:
-            pose = b.place.pose[self.wet.body]
-            R = pose[:, R_WORLD : R_WORLD + 9].reshape(-1, 3, 3)
+            pose = b.place.world[self.wet.body]
+            R = pose[:, R_ : R_ + 9].reshape(-1, 3, 3)
             middles = np.einsum("kij,kj->ki", R, self.wet.rows[:, WET_MIDDLE : WET_MIDDLE + 3])
-            self.wet.follow(self.water, middles + pose[:, P_WORLD : P_WORLD + 3], 0.0)
+            self.wet.follow(self.water, middles + pose[:, P_ : P_ + 3], 0.0)
         wrenches_at_rest(
-            *self.wet, self.numbers, self.water.profile, b.arrays.gravity, b.place.pose, R_WORLD, P_WORLD, self.wrenches
+            *self.wet, self.numbers, self.water.profile, b.arrays.gravity, b.place.world, R_, P_, self.wrenches
         )
         np.add(self.given, self.wrenches, out=b.acting.wrenches)
         b.weigh()
@@ -225,14 +225,14 @@ def held_by_fluid(model: Model, acting: Acting, q: FloatArray, water: Water) -> 
     wrench = stream.wrenches[wet.body]
     held.wrenches[wet.body, :3] += wrench[:, :3] - np.cross(wet.rows[:, WET_MIDDLE : WET_MIDDLE + 3], wrench[:, 3:])
     added = np.zeros((model.n_bodies, ADDED_COLUMNS))
-    added_inertias(*wet, stream.numbers, water.profile, balance.place.pose, R_WORLD, P_WORLD, added)
+    added_inertias(*wet, stream.numbers, water.profile, balance.place.world, R_, P_, added)
     return held, added
 
 
 def _fixed_in_world(acting: Acting, stream: Stream) -> Acting:
     """The fluid's wrenches as loads held by the world."""
-    pose, bodies = stream.balance.place.pose[stream.wet.body], stream.wet.body
-    R = pose[:, R_WORLD : R_WORLD + 9].reshape(-1, 3, 3)
+    pose, bodies = stream.balance.place.world[stream.wet.body], stream.wet.body
+    R = pose[:, R_ : R_ + 9].reshape(-1, 3, 3)
     middle, wrench = stream.wet.rows[:, WET_MIDDLE : WET_MIDDLE + 3], stream.wrenches[bodies]
     rows = np.zeros((bodies.size, acting.rows.shape[1]))
     rows[:, LOAD_AT : LOAD_AT + 3] = middle

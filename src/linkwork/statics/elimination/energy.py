@@ -21,20 +21,20 @@ from linkwork.spatial.rotations import (
     sub3,
     transpose3,
 )
-from linkwork.statics.elimination.workspace import P_WORLD, R_WORLD
+from linkwork.statics.elimination.workspace import P_, R_
 
 EPSILON = 2.220446049250313e-16
 
 
 @inlined
 def point_in_world(place, i, at):
-    return add3(matvec3(load9(place.pose, i, R_WORLD), at), load3(place.pose, i, P_WORLD))
+    return add3(matvec3(load9(place.world, i, R_), at), load3(place.world, i, P_))
 
 
 @inlined
 def turn_between(old, new, i):
     """Rotation vector from the old to the new orientation of body i, in the world."""
-    turn = matmul3(load9(new.pose, i, R_WORLD), transpose3(load9(old.pose, i, R_WORLD)))
+    turn = matmul3(load9(new.world, i, R_), transpose3(load9(old.world, i, R_)))
     return quaternion_log(matrix_quaternion(turn))
 
 
@@ -53,10 +53,10 @@ def energy_change(arrays, acting, old, new, x, scale):
     for i in range(tree.shape[0]):
         m = body[i, INERTIA]
         h = load3(body, i, INERTIA + 1)
-        p = load3(new.pose, i, P_WORLD)
-        rise = scale3(m, sub3(p, load3(old.pose, i, P_WORLD)))
-        rise = add3(rise, matvec3(load9(new.pose, i, R_WORLD), h))
-        rise = sub3(rise, matvec3(load9(old.pose, i, R_WORLD), h))
+        p = load3(new.world, i, P_)
+        rise = scale3(m, sub3(p, load3(old.world, i, P_)))
+        rise = add3(rise, matvec3(load9(new.world, i, R_), h))
+        rise = sub3(rise, matvec3(load9(old.world, i, R_), h))
         change -= dot3(g, rise)
         involved += magnitude(g) * (m * magnitude(p) + magnitude(h))
         fixed = load6(acting.wrenches, i, 0)
@@ -68,9 +68,9 @@ def energy_change(arrays, acting, old, new, x, scale):
             or fixed[4] != 0.0
             or fixed[5] != 0.0
         ):
-            R = load9(old.pose, i, R_WORLD)
+            R = load9(old.world, i, R_)
             f = matvec3(R, (fixed[3], fixed[4], fixed[5]))
-            change -= dot3(f, sub3(p, load3(old.pose, i, P_WORLD)))
+            change -= dot3(f, sub3(p, load3(old.world, i, P_)))
             change -= dot3(matvec3(R, (fixed[0], fixed[1], fixed[2])), turn_between(old, new, i))
             involved += magnitude(f) * magnitude(p) + abs(fixed[0]) + abs(fixed[1]) + abs(fixed[2])
         j = tree[i, V]
@@ -115,9 +115,7 @@ def potential_energy(arrays, acting, place):
     energy = 0.0
     for i in range(tree.shape[0]):
         h = load3(body, i, INERTIA + 1)
-        moment = add3(
-            scale3(body[i, INERTIA], load3(place.pose, i, P_WORLD)), matvec3(load9(place.pose, i, R_WORLD), h)
-        )
+        moment = add3(scale3(body[i, INERTIA], load3(place.world, i, P_)), matvec3(load9(place.world, i, R_), h))
         energy += joint_spring_energy(tree, arrays.dof, arrays.rest, i, place.q) - dot3(g, moment)
         if tree[i, KIND] == HELICAL or tree[i, KIND] == COMPOUND:
             for d in range(tree[i, DOF]):

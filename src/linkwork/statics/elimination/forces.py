@@ -32,7 +32,7 @@ from linkwork.spatial.vectors import (
     scale6,
     wrench_to_parent,
 )
-from linkwork.statics.elimination.workspace import MOMENT, P_, P_WORLD, PULL, R_, R_WORLD, WRENCH
+from linkwork.statics.elimination.workspace import MOMENT, P_, PULL, R_, WRENCH
 
 
 @kernel
@@ -51,9 +51,9 @@ def place_bodies(arrays, q, still, place):
         store3(place.pose, i, P_, p)
         parent = tree[i, PARENT]
         if parent >= 0:
-            R, p = compose_pose(load9(place.pose, parent, R_WORLD), load3(place.pose, parent, P_WORLD), R, p)
-        store9(place.pose, i, R_WORLD, R)
-        store3(place.pose, i, P_WORLD, p)
+            R, p = compose_pose(load9(place.world, parent, R_), load3(place.world, parent, P_), R, p)
+        store9(place.world, i, R_, R)
+        store3(place.world, i, P_, p)
 
 
 @kernel
@@ -73,7 +73,7 @@ def row_force(acting, place, k):
     """Force of a load held by the world, in the axes of the world: as given, and what its spring pulls."""
     i = acting.row_body[k]
     at = load3(acting.rows, k, LOAD_AT)
-    point = add3(matvec3(load9(place.pose, i, R_WORLD), at), load3(place.pose, i, P_WORLD))
+    point = add3(matvec3(load9(place.world, i, R_), at), load3(place.world, i, P_))
     pull = scale3(acting.rows[k, LOAD_STIFFNESS], sub3(load3(acting.rows, k, LOAD_TARGET), point))
     return add3(load3(acting.rows, k, LOAD_FORCE), pull)
 
@@ -123,7 +123,7 @@ def unbalanced_efforts(arrays, acting, place, work, r):
 def own_wrench(body, acting, place, work, i, g):
     m = body[i, INERTIA]
     h = load3(body, i, INERTIA + 1)
-    down = tmatvec3(load9(place.pose, i, R_WORLD), g)
+    down = tmatvec3(load9(place.world, i, R_), g)
     F = join(cross3(h, down), scale3(m, down))
     fixed = load6(acting.wrenches, i, 0)
     force = (fixed[3], fixed[4], fixed[5])
@@ -141,7 +141,7 @@ def own_wrench(body, acting, place, work, i, g):
 
 @inlined
 def add_row_wrench(acting, place, work, k, i):
-    R = load9(place.pose, i, R_WORLD)
+    R = load9(place.world, i, R_)
     f = row_force(acting, place, k)
     at = load3(acting.rows, k, LOAD_AT)
     torque = load3(acting.rows, k, LOAD_TORQUE)
@@ -153,10 +153,10 @@ def add_row_wrench(acting, place, work, k, i):
 
 
 @kernel
-def cut_forces(loop, frames, basis, starts, ends, force, pose, rotation_at, rows, first):
+def cut_forces(loop, frames, basis, starts, ends, force, world, rows, first):
     """Forces λ (p,) of cut joints as loads held by the world, two of `rows` per loop from `first` on: on bodies a and b.
 
-    `loop`, `frames`, `basis`, `starts` and `ends` are those of `loops.system`; pose (n, k): world rotations of bodies.
+    `loop`, `frames`, `basis`, `starts` and `ends` are those of `loops.system`; world (n, 12): poses of bodies.
     """
     for k in range(ends.shape[0]):
         wrench = ZERO6
@@ -165,7 +165,7 @@ def cut_forces(loop, frames, basis, starts, ends, force, pose, rotation_at, rows
         b = ends[k, 1]
         R = load9(frames, k, 12)
         if b >= 0:
-            R = matmul3(load9(pose, b, rotation_at), R)
+            R = matmul3(load9(world, b, R_), R)
         torque, push = matvec3(R, angular(wrench)), matvec3(R, linear(wrench))
         on_a, on_b = first + 2 * k, first + 2 * k + 1
         store3(rows, on_a, LOAD_AT, add3(matvec3(load9(frames, k, 0), load3(loop, k, L_P)), load3(frames, k, 9)))

@@ -68,14 +68,14 @@ def efforts_to_root(arrays, place, x, sides, out, first, last):
         carried = add_rows(carried, load_rows(sides.wrench, ROWS * i))
         for d in range(j, j + tree[i, DOF]):
             s = helical_twist(body, i) if tree[i, KIND] == HELICAL else load6(place.S, d, 0)
-            effort = combine(s, carried) + dof[d, ARMATURE] * given_efforts(x, d, first, last)
+            effort = combine(s, carried)
+            if dof[d, ARMATURE] != 0.0:
+                effort = effort + dof[d, ARMATURE] * given_efforts(x, d, first, last)
             for k in range(first, last):
                 out[k, d] = lane(effort, k - first)
         if parent >= 0:
             carried = wrench_rows_to_parent(load9(place.pose, i, R_), load3(place.pose, i, P_), carried)
         if parent != i - 1:
             if parent >= 0:
-                store_rows(
-                    sides.wrench, ROWS * parent, add_rows(carried, load_rows(sides.wrench, ROWS * parent))
-                )
+                store_rows(sides.wrench, ROWS * parent, add_rows(carried, load_rows(sides.wrench, ROWS * parent)))
             carried = no_rows()

@@ -42,7 +42,7 @@ from linkwork.spatial.vectors import ZERO6, cross_motion, dot6
 from linkwork.statics.elimination.forces import row_force
 from linkwork.statics.elimination.joint_springs import add_free_spring, add_symmetric, ball_curvature
 from linkwork.statics.elimination.small_symmetric import absolute_value
-from linkwork.statics.elimination.workspace import GUARD, IA, IB, IC, INVERSE, OWN, P_, R_, R_WORLD, WRENCH
+from linkwork.statics.elimination.workspace import GUARD, IA, IB, IC, INVERSE, OWN, P_, R_, WRENCH
 
 # A force across its lever has a moment and no stiffness. The energy −r f cos φ then falls until φ = 0, a quarter turn away:
 # with this part of r f for stiffness the step r f / (GUARDED r f) is that quarter turn.
@@ -106,7 +106,7 @@ def own_stiffness(arrays, acting, place, work, i, exact, inverse_time2, is_mixed
     """Stores the exact part of the weight, times `exact`, and inertia / s²; begins B where it is mixed in."""
     ten = load10(arrays.body, i, INERTIA)
     gravity = arrays.gravity
-    down = tmatvec3(load9(place.pose, i, R_WORLD), (gravity[0], gravity[1], gravity[2]))
+    down = tmatvec3(load9(place.world, i, R_), (gravity[0], gravity[1], gravity[2]))
     h = (ten[1], ten[2], ten[3])
     A, B, _ = rigid_as_articulated(ten)
     store6(work.body, i, IA, scaled_sum6(exact, lever_block(h, down), inverse_time2, A))
@@ -145,7 +145,7 @@ def row_stiffness(arrays, acting, place, work, k, exact, is_mixed):
     """Adds what a load held by the world resists with: its force as for weights, its spring like a mass at the point."""
     i = acting.row_body[k]
     at = load3(acting.rows, k, LOAD_AT)
-    f = tmatvec3(load9(place.pose, i, R_WORLD), row_force(acting, place, k))
+    f = tmatvec3(load9(place.world, i, R_), row_force(acting, place, k))
     stiffness = acting.rows[k, LOAD_STIFFNESS]
     h = scale3(stiffness, at)
     s = scale3(stiffness, at)

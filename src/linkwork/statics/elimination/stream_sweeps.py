@@ -39,7 +39,7 @@ from linkwork.model.layout import (
 from linkwork.model.model import Model
 from linkwork.simulation.loading.load_columns import LOAD_AT, LOAD_STIFFNESS
 from linkwork.spatial.inertia import rigid_times_twist
-from linkwork.spatial.memory import add_to6, load3, load6, load9, load10, store6
+from linkwork.spatial.memory import load3, load6, load9, load10, store6
 from linkwork.spatial.rotations import (
     ZERO3,
     add3,
@@ -69,7 +69,7 @@ from linkwork.spatial.vectors import (
 )
 from linkwork.statics.elimination.forces import row_force
 from linkwork.statics.elimination.stiffness import add_joint_stiffness
-from linkwork.statics.elimination.workspace import INVERSE, P_WORLD, R_WORLD, S_, U_, W_, WRENCH
+from linkwork.statics.elimination.workspace import INVERSE, P_, R_, S_, U_, W_, WRENCH
 
 TURN, MOVE = 1e-6, 1e-4  # over which the fluid's wrench is differentiated: [rad], and a part of the body's radius
 LEAST_MOVE = 1e-9  # [m]
@@ -135,7 +135,7 @@ def moved_force(force, at, T):
 @routine
 def own_columns(arrays, acting, place, wet, water, profile, wet_row, i, rate2, A):
     """s I − K of body i: its weight, wrenches fixed in it, the fluid."""
-    R, p = load9(place.pose, i, R_WORLD), load3(place.pose, i, P_WORLD)
+    R, p = load9(place.world, i, R_), load3(place.world, i, P_)
     g = (arrays.gravity[0], arrays.gravity[1], arrays.gravity[2])
     ten = load10(arrays.body, i, INERTIA)
     lever = matvec3(R, (ten[1], ten[2], ten[3]))  # m c
@@ -176,7 +176,7 @@ def own_columns(arrays, acting, place, wet, water, profile, wet_row, i, rate2, A
 def row_columns(acting, place, k, A):
     """−K of a load held by the world: its force at a point of the body, its spring."""
     i = acting.row_body[k]
-    at = matvec3(load9(place.pose, i, R_WORLD), load3(acting.rows, k, LOAD_AT))
+    at = matvec3(load9(place.world, i, R_), load3(acting.rows, k, LOAD_AT))
     force = row_force(acting, place, k)
     stiffness = acting.rows[k, LOAD_STIFFNESS]
     for c in range(6):
@@ -202,7 +202,7 @@ def eliminate_in_stream(arrays, acting, place, work, stream, wet, water, profile
         if acting.row_body[k] >= 0:
             row_columns(acting, place, k, A)
     for i in range(n - 1, -1, -1):
-        R = load9(place.pose, i, R_WORLD)
+        R = load9(place.world, i, R_)
         j, nd = tree[i, V], tree[i, DOF]
         F = turned(R, load6(work.body, i, WRENCH))
         for d in range(nd):
@@ -225,7 +225,7 @@ def eliminate_in_stream(arrays, acting, place, work, stream, wet, water, profile
                 for c in range(6):
                     A[i, 6 * a + c] -= u[a] * w[c]
         if parent >= 0:
-            add_shifted(A, i, parent, sub3(load3(place.pose, i, P_WORLD), load3(place.pose, parent, P_WORLD)))
+            add_shifted(A, i, parent, sub3(load3(place.world, i, P_), load3(place.world, parent, P_)))
     return -1
 
 

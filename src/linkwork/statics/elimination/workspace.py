@@ -13,8 +13,7 @@ from linkwork.simulation.loading.load_columns import LOAD_COLUMNS
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-# Columns of `Place.pose`, one row per body: pose in the parent, pose in the world.
-R_, P_, R_WORLD, P_WORLD, POSE_COLUMNS = 0, 9, 12, 21, 24
+R_, P_, POSE_COLUMNS = 0, 9, 12  # columns of `Place.pose` and `Place.world`, one row per body: rotation, place
 
 # Columns of `Work.body`, one row per body, all in the body's frame at its origin.
 WRENCH = 0  # 6: wrench of the loads on the body and on all that it carries
@@ -33,7 +32,8 @@ class Place(NamedTuple):
     """Where bodies are at some coordinates."""
 
     q: FloatArray  # (nq,)
-    pose: FloatArray  # (n, 24)
+    pose: FloatArray  # (n, 12)  in the parent
+    world: FloatArray  # (n, 12)
     S: FloatArray  # (nv, 6)  motion subspaces, body frames; rows of joints that are not helical
 
 
@@ -56,7 +56,8 @@ class Work(NamedTuple):
 
 
 def make_place(model: Model) -> Place:
-    return Place(np.zeros(model.nq), np.zeros((model.n_bodies, POSE_COLUMNS)), np.zeros((model.nv, 6)))
+    pose, world = (np.zeros((model.n_bodies, POSE_COLUMNS)) for _ in range(2))
+    return Place(np.zeros(model.nq), pose, world, np.zeros((model.nv, 6)))
 
 
 def make_work(model: Model) -> Work:
