@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from numba import types
 from tests.helpers.compiled_elsewhere import environment
+from tests.helpers.contact_setups import chain
 
 import linkwork as lw
 from linkwork.core import jit
 from linkwork.core.calls import TABLE, address_of, caller
-from linkwork.simulation.touches import _addresses
 
 CALLS = """
 import numpy as np
@@ -100,8 +100,8 @@ def test_an_address_needs_as_many_arguments_as_its_signature():
 
 
 def falling(**options):
-    model = lw.library.pendulum(3).compile()
-    return lw.FullDynamics(model, model.state([0.4, 0.1, -0.2]), contact=lw.Contact(), **options)
+    model = chain(3).compile()
+    return lw.FullDynamics(model, model.neutral(), contact=lw.Contact(), **options)
 
 
 @pytest.mark.parametrize("integrator", ["semi_implicit_euler", "variational"])
@@ -109,14 +109,15 @@ def test_copies_and_checkpoints_hold_no_address(integrator):
     sim = falling(integrator=integrator)
     assert not sim.view.contact.touch.calls.any()  # nothing is compiled before the first step
     sim.step(1e-3, 3)
-    addresses = set(_addresses(sim.contact, sim.view.moving.counts[0], False)) - {0}
-    assert set(sim.view.contact.touch.calls.tolist()) - {0} >= addresses - {0}
+    addresses = [address for address in sim.view.contact.touch.calls.tolist() if address != 0]
+    assert len(addresses) == 4 - (integrator == "semi_implicit_euler")
     stored = pickle.dumps(sim)
     for address in addresses:
         assert int(address).to_bytes(8, "little") not in stored
-    for other in (copy.deepcopy(sim), pickle.loads(stored)):
+    others = copy.deepcopy(sim), pickle.loads(stored)
+    sim.step(1e-3, 3)
+    for other in others:
         assert not other.view.contact.touch.calls.any()
         other.step(1e-3, 3)
-    sim.step(1e-3, 3)
-    assert np.array_equal(sim.state.q, other.state.q)
-    assert np.array_equal(sim.state.v, other.state.v)
+        assert np.array_equal(sim.state.q, other.state.q)
+        assert np.array_equal(sim.state.v, other.state.v)
