@@ -30,6 +30,7 @@ def save_pictures(results: Results, folder: Path) -> str:
         ("size", _by_size, 5.8, 4.2, [f for f in results if f["case"] == "scaling"]),
         ("accuracy", _accuracy, 5.8, 4.2, [f for f in results if f["case"] == "accuracy"]),
         ("updates", _updates, 5.8, 4.2, [f for f in results if f["case"] == "updates"]),
+        ("energy", _energy, 5.8, 4.2, [f for f in results if f["case"] == "defaults"]),
     )
     for name, draw, width, height, wanted in pictures:
         if wanted:
@@ -92,6 +93,19 @@ def _accuracy(figure: Any, rows: Results) -> None:
     axes.set_ylabel("largest error / largest motion")
     axes.grid(True, which="major", alpha=0.3)
     axes.legend(fontsize=8, loc="lower left")
+
+
+def _energy(figure: Any, rows: Results) -> None:
+    axes, row = figure.subplots(), rows[0]
+    for color, (integrator, energies) in zip(COLORS, row["energies"].items(), strict=False):
+        times = [row["seconds"] * (k + 1) / len(energies) for k in range(len(energies))]
+        axes.semilogy(times, [max(abs(x), 1e-16) for x in energies], color=color, linewidth=1.2, label=integrator)
+    axes.axhline(0.01, color=GREY, linestyle="--", linewidth=1.3, label="1 %")
+    axes.set_title(f"{row['linkage']}, {row['active']} active, default settings", fontsize=10)
+    axes.set_xlabel("time [s]")
+    axes.set_ylabel("change of the energy / energy of motion")
+    axes.grid(True, which="major", alpha=0.3)
+    axes.legend(fontsize=8, loc="lower right")
 
 
 def _updates(figure: Any, rows: Results) -> None:

@@ -405,8 +405,9 @@ class AdaptiveDynamics(Dynamics):
             self._choice[: len(chosen)] = self._chosen = chosen  # the region itself adds the rest
         if not wants_all:
             self._forces.load_metric()
-        few_at_a_time = not may_be_all and is_dear(counts.item(JOINT_COUNT), self.model.n_bodies)
-        self._region.update(self._choice, few_at_a_time and not wants_all)
+        is_chosen = not may_be_all and not wants_all
+        few_at_a_time = is_chosen and is_dear(counts.item(JOINT_COUNT), self.model.n_bodies)
+        self._region.update(self._choice, few_at_a_time and not self._forces.are_any)
         covers_all = wants_all or counts.item(UNTIL_ASKED) > 0
         self._is_proven = covers_all or not passes
         if self._is_proven:

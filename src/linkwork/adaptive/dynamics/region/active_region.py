@@ -16,7 +16,6 @@ from linkwork.adaptive.dynamics.reduced.reduced import HAS_WRENCHES, PIECES, Red
 from linkwork.adaptive.dynamics.region import choice, region
 from linkwork.adaptive.dynamics.region.floor import ENTRIES as FLOOR_ENTRIES
 from linkwork.adaptive.dynamics.region.turns import HAS_TURN
-from linkwork.adaptive.measures import NO_LIMIT
 from linkwork.adaptive.nodes import touch_joints
 from linkwork.assembly.node_table import UP
 from linkwork.core.arrays import FloatArray, IntArray
@@ -110,9 +109,7 @@ class ActiveRegion:
             return
         if status != mv.OK:
             self._fail(status, status)
-        if task == region.PREPARE:
-            return
-        if task == region.CLOSE:
+        if task in (region.PREPARE, region.CLOSE):
             return
         self._forces.follow_pieces()
         if self.moving.contact is None or self._has_contact or leaves_joints:
@@ -122,7 +119,7 @@ class ActiveRegion:
 
     def update(self, settings: FloatArray, few_at_a_time: bool) -> None:
         """Chooses the region by `settings`. few_at_a_time: nodes that become rigid are closed in the steps that follow."""
-        settings[choice.CLOSED] = 0 if few_at_a_time else NO_LIMIT
+        settings[choice.CLOSED] = 0.0 if few_at_a_time else choice.ALL_AT_ONCE
         self.perform(region.UPDATE, settings=settings)
         self.are_waiting = settings.item(choice.WAITING) > 0
 

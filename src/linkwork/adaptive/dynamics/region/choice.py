@@ -70,6 +70,7 @@ ROOM = 0.7  # of a tolerance on a sum is spent on what stays closed, the rest on
 MEASURE, TOLERANCE, MOST, HORIZON, WANTS_ALL, PASSES, PATIENCE, STEPPED, TOUCHES, EVALUATIONS = range(10)
 READY, CLOSED, WAITING = range(10, 13)
 SETTINGS = 13
+ALL_AT_ONCE = 2.0**62  # in the place of CLOSED
 NOT_READY, ALL_READY, MATRICES_READY, ALL_BUT_DIRTY = range(4)  # values of READY
 
 

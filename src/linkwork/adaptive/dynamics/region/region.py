@@ -10,6 +10,7 @@ from linkwork.adaptive.dynamics.reduced.gather import express_loop_forces, gathe
 from linkwork.adaptive.dynamics.reduced.reduced import PIECES, has_piece, reduced_of, write_back
 from linkwork.adaptive.dynamics.region.articulated_metric import assemble_opened
 from linkwork.adaptive.dynamics.region.choice import (
+    ALL_AT_ONCE,
     CLOSED,
     EVALUATIONS,
     MANY,
@@ -30,7 +31,6 @@ from linkwork.adaptive.dynamics.region.everything import cover_all_if_dear
 from linkwork.adaptive.dynamics.region.motion import refresh_active, refresh_joint_motion, refresh_velocities
 from linkwork.adaptive.dynamics.region.turns import call_waiting, is_counted
 from linkwork.adaptive.frontier import open_node, sort_open
-from linkwork.adaptive.measures import NO_LIMIT
 from linkwork.adaptive.metric.factor import update_factor_in_motion
 from linkwork.adaptive.metric.velocity_columns import update_columns
 from linkwork.adaptive.nodes import carries_joint, is_active, refresh_composite
@@ -93,6 +93,7 @@ def perform_task(table, moving, task, joint, opened, flags, settings):
     run = run_of(table)
     reduced = reduced_of(table)
     renewed = False
+    touched = run.counts[TOUCHED] != 0
     if task != PREPARE and task != REOPEN:
         write_back(moving, mechanism, run, reduced)
         if run.counts[TOUCHED] != 0:
@@ -102,7 +103,7 @@ def perform_task(table, moving, task, joint, opened, flags, settings):
     if task == PREPARE:
         bad = prepare_everything(table, plan, mechanism, c, run, reduced)
     elif task == BEGIN:
-        apply_choice(table, plan, mechanism, c, run, reduced, NO_LIMIT)
+        apply_choice(table, plan, mechanism, c, run, reduced, ALL_AT_ONCE)
         run.counts[CHANGE_COUNT] = 0
         run.counts[JOINED] = MANY
     elif task == UPDATE:
@@ -116,10 +117,12 @@ def perform_task(table, moving, task, joint, opened, flags, settings):
         if task == ASSEMBLE:
             express_loop_forces(moving, plan, c, run, reduced)
         bad = assemble_opened(plan, mechanism, c, run, ACTIVE | REBUILD)
-        run.counts[KEPT] = 1 if task == ASSEMBLE else 0
     elif task == CLOSE:
         close_some(plan, mechanism, c, run, settings)
+    if task == ASSEMBLE or task == CLOSE:  # nothing that moves is other than before
         run.counts[KEPT] = 1
+        if not touched:
+            return bad
     if run.counts[KEPT] != 0 and renewed:
         run.counts[KEPT] = 0
     if bad == OK and run.counts[KEPT] != 0:  # the linkage that moves is the one that it was
@@ -308,7 +311,7 @@ def prepare_everything(table, plan, mechanism, c, run, reduced):
     bad = assemble_opened(plan, mechanism, c, run, OPEN)
     if bad >= 0:
         return bad
-    apply_choice(table, plan, mechanism, c, run, reduced, NO_LIMIT)
+    apply_choice(table, plan, mechanism, c, run, reduced, ALL_AT_ONCE)
     return OK
 
 
