@@ -42,6 +42,8 @@ STEP_KINDS = tuple(
 RULES: dict[str, tuple[Any, dict[str, Any]]] = {  # judges of steps, and settings that they know
     "semi_implicit_euler": (complex_runs.euler_step, {"implicit_joints": False, "keep_momentum": False}),
     "variational": (complex_runs.variational_step, {}),
+    "rk4": (complex_runs.rk4_step, {}),
+    "kick_drift_kick": (complex_runs.kick_drift_kick_step, {}),
 }
 
 

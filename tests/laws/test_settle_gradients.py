@@ -9,6 +9,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.model import layout
+from linkwork.reference import complex_steps
 
 KINDS = (
     "revolute",
@@ -50,6 +51,26 @@ def loads_on(model, force=FORCE, target=TARGET, stiffness=STIFFNESS):
 
 def with_arrays(model, **arrays):
     return replace(model, arrays=model.arrays._replace(**arrays))
+
+
+def test_against_complex_steps(sprung, rng):
+    """Exact to rounding, where loads turn with their bodies; the search ends at 1e-13 of the loads."""
+    model, loads = sprung, lw.Loads(sprung)
+    loads.apply_wrench(model.n_bodies - 1, force=FORCE, torque=TARGET, at=(0.1, 0.2, 0.0), frame="body")
+    effort, weights = 0.1 * rng.normal(size=model.nv), rng.normal(size=model.nv)
+    rest = lw.settle(model, model.neutral(), effort=effort, loads=loads, tolerance=1e-13)
+    found = rest.backward(weights)
+    wrenches = np.zeros((model.n_bodies, 6))
+    np.add.at(wrenches, loads.loads[0].bodies, loads.loads[0].wrenches)
+    at = complex_steps.variables(model, rest.state, effort, wrenches)
+    joints = rng.normal(size=model.n_bodies)[[model.joint_of(j) for j in range(model.nv)]]  # one stiffness per ball
+    ways = {name: rng.normal(size=getattr(at, name).shape) for name in ("drive", "wrenches", "inertias", "gravity")}
+    for name, way in {**ways, "stiffness": joints}.items():
+        moved = at._replace(**{name: getattr(at, name) + 1j * complex_steps.STEP * way})
+        change = complex_steps.rest_change(model, rest.state, moved)
+        ours = np.sum(getattr(found, "effort" if name == "drive" else name) * way)
+        scale = np.abs(weights) @ np.abs(change)
+        assert abs(ours - weights @ change) <= 1e-9 * scale, name
 
 
 def test_gradients_of_an_equilibrium(sprung, rng, derivative):

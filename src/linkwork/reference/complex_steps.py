@@ -74,6 +74,19 @@ def inverse_dynamics(model: Model, state: State, x: Variables) -> Complex:
     return _newton_euler(model, state, x, x.drive)
 
 
+def rest_change(model: Model, state: State, x: Variables) -> NDArray[np.float64]:
+    """How coordinates at rest (along the tangent) follow imaginary parts of x, with `x.drive` the efforts; shape (nv,).
+
+    ID(q, 0, 0) = τ at the state: one Newton step from there is exact to the first order.
+    """
+    none = np.zeros(model.nv, dtype=complex)
+    plain = Variables(*(np.asarray(part).real.astype(complex) for part in x))
+    units = np.eye(model.nv, dtype=np.complex128) * (1j * STEP)
+    slopes = [_newton_euler(model, state, plain._replace(q=unit), none).imag / STEP for unit in units]
+    missing = (x.drive - _newton_euler(model, state, x, none)).imag / STEP
+    return np.asarray(np.linalg.solve(np.column_stack(slopes), missing), dtype=np.float64)
+
+
 def forward_dynamics(model: Model, state: State, x: Variables) -> Complex:
     """Accelerations caused by the efforts `x.drive`, shape (nv,): M = Σ Jᵀ I J, solved as a dense system."""
     bias = _newton_euler(model, state, x, np.zeros(model.nv, dtype=complex))
