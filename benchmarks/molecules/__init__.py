@@ -57,6 +57,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--structure", type=Path, default=STRUCTURE, help="PDB or mmCIF file of bacteriorhodopsin")
     parser.add_argument("--rounds", type=int, default=15, help="turns each contestant takes (15)")
     parser.add_argument("--parts", "--case", nargs="+", choices=PARTS, default=list(PARTS), help="what to run (all)")
+    parser.add_argument("--seed", type=int, default=0, help="first seed of the starts of case kept (0)")
     parser.add_argument("--page", metavar="FILE", type=Path, help="fill the tables of a Markdown page in")
 
 
@@ -87,7 +88,7 @@ def run(options: argparse.Namespace) -> TableReport:
         "hand": lambda: measure_hand(report, whole_molecule(options, report), options.quick),
         "drift": lambda: measure_drift(report, helix, protein, options.quick),
         "kept": lambda: measure_kept(
-            report, small_proteins(report, options.structure.parent, options.quick), options.quick
+            report, small_proteins(report, options.structure.parent, options.quick), options.quick, options.seed
         ),
         "temperature": lambda: measure_temperature(report, helix, options.quick),
         "sampling": lambda: measure_sampling(report, options.quick),

@@ -388,6 +388,10 @@ def fields_and_thermostats(rng: np.random.Generator) -> Iterator[tuple[str, Any]
     closed = lw.FullDynamics(loop, lw.close_loops(loop, loop.neutral()), integrator="kick_drift_kick", field=Strings())
     closed.step(H, STEPS)
     yield "a loop in a field", np.concatenate(closed.state)
+    bath = lw.Langevin(300.0, 1.0, seed=1, boltzmann=1e-6)
+    closed = lw.FullDynamics(loop, lw.close_loops(loop, loop.neutral()), thermostat=bath)
+    closed.step(H, STEPS)
+    yield "a loop in a bath", np.concatenate(closed.state)
 
 
 def force_feedback(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
@@ -536,6 +540,10 @@ def molecules(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
     curved = mol.field("amber14", cutoff=0.9, switch=0.5).second_derivatives(mol.state)
     yield "second derivatives", 1e-4 * curved / np.abs(curved).max()  # terms of few atoms by differences: fewer digits
     yield "maps of torsions", mol.field("amber19").generalized_forces(mol.state)
+    part = mol.flexible(2, closed=False)  # most atoms are one body
+    near = mol.field("amber14").on(part)
+    yield "surroundings", near.generalized_forces(part.state)
+    yield "forces on surroundings", near.forces()
     held = lw.molecules.Restraints(mol).rmsd([*mol.select(atoms="CA").tolist(), 0], 10.0, 0.1)
     held.distance(0, 9, 1.0, 10.0).dihedral(mol.torsions[0], 1.0, 5.0).position([3], 10.0, radius=0.1)
     yield "restraints", mol.field("amber14").with_restraints(held).generalized_forces(mol.state)

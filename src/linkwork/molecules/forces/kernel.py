@@ -29,7 +29,7 @@ from linkwork.spatial.rotations import cross3, tmatvec3
 
 @routine
 def gather_wrenches(atoms, work, poses, out, blocks):
-    """Forces on the atoms of so many blocks → the wrench [n; f] on each body in its own frame at its origin, shape (n, 6)."""
+    """Forces on the atoms of so many blocks → the wrench [n; f] on each body in its frame at its origin, shape (n, 6)."""
     p = work.cluster.shape[0]
     for b in range(out.shape[0]):
         store6(out, b, 0, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0))

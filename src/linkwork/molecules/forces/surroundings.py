@@ -1,10 +1,10 @@
 """Pairs with one large rigid body, such as all that lies around a region: packed, in that body's frame.
 
 Where one body has most of the atoms, every other atom sees them stand still in its frame. Those within reach are written
-down with the parameters of each pair, one after the other, when the list of neighbours is made: no lane is empty, nothing is
-looked up, and no force is written for the atoms of that body. The wrench on it is the reaction to all the others: with x the
-place of an atom in its frame and f the force on the atom, it is -Σ [x x f; f]. Forces on its single atoms are found when
-somebody asks for them.
+down with the parameters of each pair, one after the other, when the list of neighbours is made: no lane is empty, nothing
+is looked up, and no force is written for the atoms of that body. The wrench on it is the reaction to all the others: with x
+the place of an atom in its frame and f the force on the atom, it is -Σ [x x f; f]. Forces on its single atoms are found
+when somebody asks for them.
 """
 
 from linkwork.core.jit import inlined, routine
@@ -236,7 +236,7 @@ def packed_place(work, i):
 
 @routine
 def forces_of_surroundings(pairs, work, poses):
-    """Adds the forces of all packed pairs on the atoms outside; keeps the wrench on the body. Returns the energy [kJ/mol]."""
+    """Adds the forces of all packed pairs on the atoms outside; keeps the wrench on the body. Returns their energy."""
     work.counters[HAS_REACTIONS] = 0
     if work.counters[SURROUNDING] == 0:
         return 0.0

@@ -29,7 +29,7 @@ BOLTZMANN = 0.00831446261815324  # [kJ/mol/K], in the units of molecules (nm, ps
 
 
 class RandomVelocities:
-    """Draws joint velocities of covariance kT M⁻¹ at any coordinates of a model; where it has loops, what they leave of it."""
+    """Draws joint velocities of covariance kT M⁻¹ at any coordinates of a model; of those, what its loops leave."""
 
     def __repr__(self) -> str:
         return line_of_attributes(self)
