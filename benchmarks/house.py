@@ -26,10 +26,10 @@ ELIMINATIONS = (
         "inertias_leaf_to_root",
     ),  # also of `variational_energy.velocities`, `stopping`, `discrete_inertia`
     ("dynamics/tree_factor.py", "factor_leaf_to_root"),
-    ("dynamics/joint_solve.py", "push_freedoms"),  # right sides of aba, statics, reaching, variational steps, loops
+    ("dynamics/joint_solve.py", "push_freedoms"),  # right sides of aba, reaching, variational steps, loops
     ("statics/elimination/sweeps.py", "eliminate_leaf_to_root"),
     ("statics/elimination/stream_sweeps.py", "eliminate_in_stream"),
-    ("statics/elimination/many_sides.py", "solve_many"),  # several right sides per sweep, for modes
+    ("statics/elimination/solve.py", "solve_sides"),  # right sides of both, eight per sweep
     ("reaching/sweeps.py", "eliminate_leaf_to_root"),
     ("simulation/integrators/variational/discrete_newton.py", "eliminate_body"),
     ("simulation/touching/answers.py", "answer"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 import linkwork as lw
@@ -65,3 +66,22 @@ def test_a_rod_falls_through_air_at_its_terminal_velocity():
         weight = (mass - 1.225 * math.pi * radius**2 * length) * 9.81
         top = math.sqrt(weight / (0.5 * 1.225 * 1.2 * 2.0 * radius * length))
         assert sim.state.v[0] == pytest.approx(wind - top, rel=1e-6)
+
+
+@pytest.mark.parametrize("simulation", [lw.FullDynamics, lw.AdaptiveDynamics])
+def test_damping_by_mass_takes_a_mode_away_at_its_rate(simulation):
+    """−α M v by a thermostat without temperature: a mode of ratio ζ falls as exp(−ζ ω t), at ω √(1 − ζ²)."""
+    rod = lw.rod(1.0, 12, EI=1.0, GJ=1.0, mass_per_length=1.0, radius=1e-3, gravity=(0, 0, 0), joints="plane")
+    rod.attach_world("start", lw.Clamped())
+    model = rod.compile()
+    mode = lw.modes(model, model.neutral(), 1)
+    rate, ratio = math.sqrt(float(mode.rates2[0])), 0.05
+    friction = 4.0 * math.pi * ratio * float(mode.frequencies[0])
+    start = lw.State(1e-4 * mode.shapes[0], np.zeros(model.nv))
+    sim = simulation(model, start, thermostat=lw.Langevin(temperature=0.0, friction=friction))
+    period = 2.0 * math.pi / (rate * math.sqrt(1.0 - ratio**2))
+    sim.step(period / 2000, 2000)
+    left = float(sim.state.q @ start.q) / float(start.q @ start.q)
+    assert left == pytest.approx(
+        math.exp(-ratio * rate * period), rel=1e-3
+    )  # steps of order 1 leave π ratio h / period

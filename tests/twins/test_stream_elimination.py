@@ -11,7 +11,10 @@ from linkwork.statics.water import Stream
 
 WAY = 1e-5  # [rad or m] differences to both sides: curvature WAY², rounding 1e-16 / WAY
 KINDS = [kind for kind in JOINT_KINDS if kind != "fixed"]
-WATER = lw.Water(current=[[-5.0, 0.3, -0.4, 0.1], [5.0, 0.9, 0.5, 0.0]], surface=100.0)
+WATERS = {
+    "a profile": lw.Water(current=[[-5.0, 0.3, -0.4, 0.1], [5.0, 0.9, 0.5, 0.0]], surface=100.0),
+    "one velocity": lw.Water(current=(0.7, -0.4, 0.2), surface=100.0),
+}
 
 
 def random_balance(seed):
@@ -31,10 +34,11 @@ def random_balance(seed):
     return model, Balance(model, acting, q), rng
 
 
+@pytest.mark.parametrize("water", WATERS)
 @pytest.mark.parametrize("seed", range(12))
-def test_the_elimination_inverts_the_derivative_of_unbalanced_efforts(seed):
+def test_the_elimination_inverts_the_derivative_of_unbalanced_efforts(seed, water):
     model, balance, rng = random_balance(seed)
-    stream = Stream(model, WATER, balance)
+    stream = Stream(model, WATERS[water], balance)
     stream.act()
     here = balance.place.q.copy()
     derivative = np.zeros((model.nv, model.nv))

@@ -21,7 +21,7 @@ FloatArray = NDArray[np.float64]
 ROUGHLY = (
     1e-3  # part of the loads to which the open tree hangs, and with springs for pins, whose shape is a first guess
 )
-WITH_PINS = 0.1
+WITH_PINS = 0.5
 CLOSED = 1e-10  # gap [rad or m] that closing loops leaves
 OPEN = 1e-6  # gap from which on loops count as open, as a part of the length of the linkage
 STIFF = 1.0  # of springs for pins: loads stretch them by some tenths of the length, and few sweeps find where they hang

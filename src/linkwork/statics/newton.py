@@ -57,7 +57,8 @@ class Method:
     blend: float = 1.0  # stiffness of loads between exact (0) and |B| (1)
     damping: float = 0.0  # [1/s²] inertia added to the exact second derivative; 0: none, by blends
     mixed: int = 0  # full short steps in a row for which the exact second derivative was not positive
-    worked: float = 1.0  # the blend of the last step
+    worked: float = 1.0  # the blend of the last step ...
+    is_raised: bool = False  # ... for which a smaller one was tried in vain: the next step does not try again
 
 
 @dataclass
@@ -94,8 +95,9 @@ def settle_tree(balance: Balance, tolerance: float, max_sweeps: int, leave_saddl
             raise not_settled(balance, done, max_sweeps, tolerance)
         if method.damping > 0.0 and _damped_step(balance, method):
             continue
-        method.worked = _eliminate_positive(balance, method.blend, method.worked)
-        _step(balance, method.worked, method, done)
+        blend = _eliminate_positive(balance, method.blend, method.worked)
+        method.is_raised, method.worked = blend > method.blend, blend
+        _step(balance, blend, method, done)
 
 
 def _eliminate_positive(balance: Balance, blend: float, worked: float) -> float:
@@ -144,7 +146,7 @@ def _step(balance: Balance, blend: float, method: Method, done: Progress) -> Non
             raise not_settled(balance, done, balance.sweeps, 0.0)
     balance.accept()
     balance.weigh()
-    method.blend = next_blend(blend, scale, turn)
+    method.blend = max(next_blend(blend, scale, turn), blend if method.is_raised else 0.0)
     if scale < POOR and balance.slides:
         method.damping = FIRST_DAMPING * balance.scales.rate2
     # Near a soft direction that falls, |B| makes steps far too short: the exact one with little inertia takes over.

@@ -234,7 +234,7 @@ def _by_newton(
     energy than at a start whose loops are closed, or anywhere where pins were springs until now (is_far)."""
     near = Standing(model, acting, q, is_closed=not is_far)
     outcome = _stable_rest(near, limit, FAR if is_far else SHORT)
-    if is_far or outcome is not None:
+    if is_far or outcome is not None or not near.went_far:
         return near, outcome
     far = Standing(model, acting, q)
     far.balance.sweeps += near.balance.sweeps
@@ -245,9 +245,11 @@ def _by_newton(
 
 def _stable_rest(standing: Standing, limit: float, longest: float) -> Outcome | None:
     """The stable equilibrium that Newton's method finds within a way of joints, or None."""
-    if standing.closed is None or not standing.seek(limit, longest):
+    if standing.closed is None:
         return None
     try:
+        if not standing.seek(limit, longest):
+            return None
         found = settle_closed(standing.closed, limit, standing.balance.sweeps + SOON, False, blend=0.0)
     except StateError:
         return None

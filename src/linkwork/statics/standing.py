@@ -22,9 +22,10 @@ FloatArray = NDArray[np.float64]
 
 OPEN = 1e-6  # gap of a loop, as a part of the length of the linkage, from which on it counts as open
 UNBALANCED = 1e-6  # part of the loads, from which on a state is not an equilibrium
-SOUGHT, MOST_SEEKING = 1e-9, 15  # part of the loads; steps
+SOUGHT, MOST_SEEKING = 1e-9, 24  # part of the loads; steps
 SHORT, FAR = 0.5, 20.0  # largest way of a joint in all steps of `seek` [rad]: to what is close by, and to anything
 NEARLY, WORSE, STUCK = 1e-3, 2.0, 0.5  # part of the loads; times what a step left: it went astray, or hardly on
+CLOSER = 0.3  # of a step: as far may another go that closes loops by the same factors
 FIRST_DAMPING, MORE, LESS = 0.1, 10.0, 1e-4  # part of loads over inertia, and how it changes
 ASIDE, TRIALS = 1e-7, 6  # a shift that meets a zero pivot is moved aside by this part, ten times more each time
 
@@ -43,6 +44,7 @@ class Standing:
             self.balance.work = self.balance.work._replace(added=added)
         self.closed: ClosedBalance | None = None
         self._saddle: Saddle | None = None
+        self.went_far = False  # whether `seek` ended because an equilibrium close by was not found
         if model.loops:
             self.closed = ClosedBalance(self.balance, loop_plan(model))
             gap = float(np.abs(self.closed.system.gap).max(initial=0.0))
@@ -139,11 +141,13 @@ class Standing:
                 step = self._saddle.solve(-closed.system.gap - self._saddle.moving)
                 x = self._saddle.x + step @ self._saddle.Y
                 closed.force = closed.force + step
-            gone += float(np.abs(x).max(initial=0.0))
+            longest_way = float(np.abs(x).max(initial=0.0))
+            gone += longest_way
             if not gone < longest:
+                self.went_far = True
                 return False
             balance.look(x, 1.0)
-            self._arrive()
+            self._arrive(CLOSER * longest_way)
         return False
 
     def move(self, q: FloatArray) -> None:
@@ -151,11 +155,18 @@ class Standing:
         self.balance.look_at(q)
         self._arrive()
 
-    def _arrive(self) -> None:
-        """Goes to `trial`."""
-        self.balance.accept()
-        if self.closed is not None:
-            place = self.balance.place
-            self.closed.system = LoopSystem(self.closed.plan, place.q, self.balance.work.still, place.world)
-            self.closed.write_forces()
-        self.balance.weigh()
+    def _arrive(self, closer: float = 0.0) -> None:
+        """Goes to `trial`, and on by a step up to this way [rad or m] that closes loops with the factors of the last."""
+        balance, closed = self.balance, self.closed
+        if closed is not None:
+            q, still = balance.trial.q, balance.work.still
+            closed.system = LoopSystem(closed.plan, q, still, balance.trial.world)
+            if closer > 0.0 and self._saddle is not None:
+                x = self._saddle.solve(-closed.system.gap) @ self._saddle.Y
+                if float(np.abs(x).max(initial=0.0)) < closer:
+                    balance.look_at(self.model.integrate(q, x))
+                    closed.system = LoopSystem(closed.plan, balance.trial.q, still, balance.trial.world)
+        balance.accept()
+        if closed is not None:
+            closed.write_forces()
+        balance.weigh()

@@ -1,6 +1,10 @@
-"""Products with the inertia of a linkage at rest, of eight vectors at a time: M x by a sweep to the leaves and one back."""
+"""Products with the inertia of a linkage at rest, of eight vectors at a time: M x by a sweep to the leaves and one back.
 
-from linkwork.core.jit import kernel, routine
+Momenta wait in memory between the sweeps, which takes as long as the arithmetic: rows are as wide as there are vectors.
+What a row writes beyond its end is overwritten by the next, and what it reads there is not used.
+"""
+
+from linkwork.core.jit import inlined, kernel, routine
 from linkwork.model.kernels.joint_kernels import helical_twist
 from linkwork.model.layout import ARMATURE, DOF, HELICAL, INERTIA, KIND, PARENT, V
 from linkwork.spatial.inertia import articulated_times_twist, rigid_times_twist
@@ -13,10 +17,35 @@ from linkwork.spatial.simd import (
     load_rows,
     motion_rows_to_child,
     store_rows,
+    vload,
+    vstore,
     wrench_rows_to_parent,
 )
 from linkwork.statics.elimination.solve import KEPT, ROWS, add_rows, given_efforts, no_rows
 from linkwork.statics.elimination.workspace import P_, R_
+
+
+@inlined
+def load_close(a, o, width):
+    """Six rows that begin at a[o], so many numbers apart."""
+    return (
+        vload(a, o),
+        vload(a, o + width),
+        vload(a, o + 2 * width),
+        vload(a, o + 3 * width),
+        vload(a, o + 4 * width),
+        vload(a, o + 5 * width),
+    )
+
+
+@inlined
+def store_close(a, o, width, m):
+    vstore(a, o, m[0])
+    vstore(a, o + width, m[1])
+    vstore(a, o + 2 * width, m[2])
+    vstore(a, o + 3 * width, m[3])
+    vstore(a, o + 4 * width, m[4])
+    vstore(a, o + 5 * width, m[5])
 
 
 @kernel
@@ -56,7 +85,7 @@ def momenta_to_leaves(arrays, place, added, x, sides, first, last):
         if added.shape[0] > 0:
             more = articulated_times_twist(load6(added, i, 0), load9(added, i, 6), load6(added, i, 15), twist)
             momentum = add_rows(momentum, more)
-        store_rows(sides.wrench, ROWS * i, momentum)
+        store_close(sides.wrench, 6 * i * (last - first), last - first, momentum)
 
 
 @routine
@@ -65,7 +94,7 @@ def efforts_to_root(arrays, place, x, sides, out, first, last):
     carried = no_rows()  # of the body behind this one, if it is its child
     for i in range(tree.shape[0] - 1, -1, -1):
         parent, j = tree[i, PARENT], tree[i, V]
-        carried = add_rows(carried, load_rows(sides.wrench, ROWS * i))
+        carried = add_rows(carried, load_close(sides.wrench, 6 * i * (last - first), last - first))
         for d in range(j, j + tree[i, DOF]):
             s = helical_twist(body, i) if tree[i, KIND] == HELICAL else load6(place.S, d, 0)
             effort = combine(s, carried)
@@ -77,5 +106,7 @@ def efforts_to_root(arrays, place, x, sides, out, first, last):
             carried = wrench_rows_to_parent(load9(place.pose, i, R_), load3(place.pose, i, P_), carried)
         if parent != i - 1:
             if parent >= 0:
-                store_rows(sides.wrench, ROWS * parent, add_rows(carried, load_rows(sides.wrench, ROWS * parent)))
+                for d in range(6):
+                    for k in range(last - first):
+                        sides.wrench[(6 * parent + d) * (last - first) + k] += lane(carried[d], k)
             carried = no_rows()

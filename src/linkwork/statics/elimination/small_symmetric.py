@@ -5,6 +5,7 @@ import math
 from linkwork.core.jit import inlined, routine
 
 TURNS = 8  # of Jacobi's method over the three off-diagonal entries; five reach rounding
+THIRD = 2.0 * math.pi / 3.0
 SINGULAR_PART = 1e-13  # of a diagonal entry: a pivot below it is rounding of the sums that made it
 
 
@@ -24,7 +25,49 @@ def jacobi_angle(app, aqq, apq):
 
 @routine
 def absolute_value(b):
-    """The symmetric 3x3 (xx, xy, xz, yy, yz, zz) with the absolute values of its eigenvalues, by Jacobi's method."""
+    """The symmetric 3x3 (xx, xy, xz, yy, yz, zz) with the absolute values of its eigenvalues.
+
+    At most one of three has another sign than the others: ±(b − 2 λ v vᵀ), with v vᵀ the adjugate of b − λ over its trace.
+    Where λ is nearly another eigenvalue, and in planes, where one rotation is enough, by Jacobi's method.
+    """
+    xx, xy, xz, yy, yz, zz = b
+    if yz == 0.0 and (xy == 0.0 or xz == 0.0):
+        return by_rotations(b)
+    mean = (xx + yy + zz) / 3.0
+    x, y, z = xx - mean, yy - mean, zz - mean
+    spread2 = (x * x + y * y + z * z + 2.0 * (xy * xy + xz * xz + yz * yz)) / 6.0
+    spread = math.sqrt(spread2)
+    size2 = spread2 + mean * mean
+    sign, odd = 1.0 if mean >= 0.0 else -1.0, 0.0
+    if spread2 > 1e-30 * size2:
+        det = x * (y * z - yz * yz) - xy * (xy * z - yz * xz) + xz * (xy * yz - y * xz)
+        turn = math.acos(min(max(0.5 * det / (spread2 * spread), -1.0), 1.0)) / 3.0
+        largest = mean + 2.0 * spread * math.cos(turn)
+        least = mean + 2.0 * spread * math.cos(turn + THIRD)
+        sign, odd = 1.0, min(least, 0.0)
+        if 3.0 * mean - largest - least < 0.0:
+            sign, odd = -1.0, max(largest, 0.0)
+    if odd == 0.0:
+        return (sign * xx, sign * xy, sign * xz, sign * yy, sign * yz, sign * zz)
+    x, y, z = xx - odd, yy - odd, zz - odd
+    a, c, f = y * z - yz * yz, x * z - xz * xz, x * y - xy * xy
+    trace = a + c + f
+    if not trace > 1e-7 * size2:
+        return by_rotations(b)
+    k = 2.0 * odd / trace
+    return (
+        sign * (xx - k * a),
+        sign * (xy - k * (xz * yz - xy * z)),
+        sign * (xz - k * (xy * yz - xz * y)),
+        sign * (yy - k * c),
+        sign * (yz - k * (xy * xz - yz * x)),
+        sign * (zz - k * f),
+    )
+
+
+@routine
+def by_rotations(b):
+    """The same by Jacobi's method."""
     xx, xy, xz, yy, yz, zz = b
     v0, v1, v2, v3, v4, v5, v6, v7, v8 = 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0  # columns: eigenvectors
     size = abs(xx) + abs(yy) + abs(zz) + abs(xy) + abs(xz) + abs(yz)

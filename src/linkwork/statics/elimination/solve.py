@@ -48,7 +48,7 @@ class Sides(NamedTuple):
     """Memory of right sides, eight at a time."""
 
     u: FloatArray  # (8 nv,)
-    wrench: FloatArray  # (48 n,)  where flags say so
+    wrench: FloatArray  # (48 n + 8,)  where flags say so
     twist: FloatArray  # (48 n,)
     flags: IntArray  # (n,)  zero between calls
 
@@ -64,7 +64,10 @@ class Pushes(NamedTuple):
 def make_sides(bodies: int, freedoms: int) -> Sides:
     """Memory that is not touched is not taken: of a chain, hardly any."""
     return Sides(
-        np.empty(LANES * freedoms), np.empty(ROWS * bodies), np.empty(ROWS * bodies), np.zeros(bodies, dtype=np.int64)
+        np.empty(LANES * freedoms),
+        np.empty(ROWS * bodies + LANES),
+        np.empty(ROWS * bodies),
+        np.zeros(bodies, dtype=np.int64),
     )
 
 

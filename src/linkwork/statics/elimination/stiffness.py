@@ -64,9 +64,11 @@ def lever_block(r, f):
 
 
 @inlined
-def add_own(work, i, r, f):
+def add_own(work, i, r, f, is_guarded):
     """Adds a force f at r from the joint's centre to B, and to what guards it where f stands across r."""
     add_to6(work.body, i, OWN, lever_block(r, f))
+    if not is_guarded:
+        return
     size2 = dot3(r, r)
     across = math.sqrt(size2 * dot3(f, f)) - abs(dot3(r, f))
     if across > 0.0 and size2 > 0.0:
@@ -136,8 +138,8 @@ def own_stiffness(arrays, acting, place, work, i, exact, inverse_time2, is_mixed
         c = joint_center(arrays.tree, arrays.body, i)
         store6(work.body, i, OWN, ZERO6)
         store6(work.body, i, GUARD, ZERO6)
-        add_own(work, i, sub3(h, scale3(ten[0], c)), down)
-        add_own(work, i, scale3(-1.0, c), load3(acting.wrenches, i, 3))
+        add_own(work, i, sub3(h, scale3(ten[0], c)), down, exact < 1.0)
+        add_own(work, i, scale3(-1.0, c), load3(acting.wrenches, i, 3), exact < 1.0)
 
 
 @inlined
@@ -160,16 +162,16 @@ def row_stiffness(arrays, acting, place, work, k, exact, is_mixed):
     )
     add_to6(work.body, i, IC, (stiffness, 0.0, 0.0, stiffness, 0.0, stiffness))
     if is_mixed:
-        add_own(work, i, sub3(at, joint_center(arrays.tree, arrays.body, i)), f)
+        add_own(work, i, sub3(at, joint_center(arrays.tree, arrays.body, i)), f, exact < 1.0)
 
 
 @inlined
-def child_on_own(arrays, place, work, i, parent):
+def child_on_own(arrays, place, work, i, parent, is_guarded):
     """Adds to the parent's B the force of all that hangs from joint i, at the centre of that joint."""
     R = load9(place.pose, i, R_)
     c = add3(matvec3(R, joint_center(arrays.tree, arrays.body, i)), load3(place.pose, i, P_))
     lever = sub3(c, joint_center(arrays.tree, arrays.body, parent))
-    add_own(work, parent, lever, matvec3(R, load3(work.body, i, WRENCH + 3)))
+    add_own(work, parent, lever, matvec3(R, load3(work.body, i, WRENCH + 3)), is_guarded)
 
 
 @inlined

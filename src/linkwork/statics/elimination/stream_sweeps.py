@@ -18,8 +18,14 @@ import numpy as np
 
 from linkwork.core.arrays import FloatArray
 from linkwork.core.jit import inlined, kernel, routine
-from linkwork.environment.fluid import wrench_at_rest
-from linkwork.environment.wet_columns import FLOOR, SURFACE, WET_LENGTH, WET_MIDDLE, WET_RADIUS
+from linkwork.dynamics.tree_factor import (
+    add_outer,
+    add_to_block,
+    load_block,
+    shift_block_up,
+    times,
+    times_transposed,
+)
 from linkwork.model.kernels.ball_spring import ball_spring_pull
 from linkwork.model.kernels.joint_kernels import helical_twist, quaternion_at
 from linkwork.model.layout import (
@@ -28,7 +34,6 @@ from linkwork.model.layout import (
     DOF,
     FREE,
     HELICAL,
-    INERTIA,
     KIND,
     PARENT,
     SPHERICAL,
@@ -37,42 +42,22 @@ from linkwork.model.layout import (
     V,
 )
 from linkwork.model.model import Model
-from linkwork.simulation.loading.load_columns import LOAD_AT, LOAD_STIFFNESS
-from linkwork.spatial.inertia import rigid_times_twist
-from linkwork.spatial.memory import load3, load6, load9, load10, store6
+from linkwork.spatial.memory import load3, load6, load9, store6
 from linkwork.spatial.rotations import (
     ZERO3,
-    add3,
-    cross3,
-    matmul3,
-    matvec3,
     quaternion_conjugate,
     quaternion_log,
     quaternion_matrix,
     quaternion_multiply,
-    rotation_about,
     scale3,
     sub3,
     tmatvec3,
 )
-from linkwork.spatial.vectors import (
-    ZERO6,
-    add6,
-    angular,
-    cross_force,
-    cross_motion,
-    dot6,
-    join,
-    linear,
-    scale6,
-    sub6,
-)
-from linkwork.statics.elimination.forces import row_force
+from linkwork.spatial.vectors import ZERO6, add6, cross_force, cross_motion, dot6, join, scale6, sub6
 from linkwork.statics.elimination.stiffness import add_joint_stiffness
+from linkwork.statics.elimination.stream_leaves import add_row_block, own_block, turned, turned_back
 from linkwork.statics.elimination.workspace import INVERSE, P_, R_, S_, U_, W_, WRENCH
 
-TURN, MOVE = 1e-6, 1e-4  # over which the fluid's wrench is differentiated: [rad], and a part of the body's radius
-LEAST_MOVE = 1e-9  # [m]
 NO_DIAGONAL = np.zeros(0)
 HELD = 1e12  # times the largest pivot of its joint: a rotation that is held
 
@@ -92,100 +77,6 @@ def make_stream_work(model: Model) -> StreamWork:
     return StreamWork(np.zeros((model.n_bodies, 36)), U, W, S, np.zeros((6, 12)))
 
 
-@inlined
-def turned(R, F):
-    """A wrench or twist in the axes of the world."""
-    return join(matvec3(R, angular(F)), matvec3(R, linear(F)))
-
-
-@inlined
-def turned_back(R, F):
-    return join(tmatvec3(R, angular(F)), tmatvec3(R, linear(F)))
-
-
-@inlined
-def unit6(c):
-    return (
-        1.0 if c == 0 else 0.0,
-        1.0 if c == 1 else 0.0,
-        1.0 if c == 2 else 0.0,
-        1.0 if c == 3 else 0.0,
-        1.0 if c == 4 else 0.0,
-        1.0 if c == 5 else 0.0,
-    )
-
-
-@inlined
-def add_column(A, i, c, F):
-    for e in range(6):
-        A[i, 6 * e + c] += F[e]
-
-
-@inlined
-def column(A, i, c):
-    return (A[i, c], A[i, 6 + c], A[i, 12 + c], A[i, 18 + c], A[i, 24 + c], A[i, 30 + c])
-
-
-@inlined
-def moved_force(force, at, T):
-    """Change of the wrench of a world-fixed force at the point `at` of a body that moves by the twist T."""
-    return join(cross3(add3(linear(T), cross3(angular(T), at)), force), ZERO3)
-
-
-@routine
-def own_columns(arrays, acting, place, wet, water, profile, wet_row, i, rate2, A):
-    """s I − K of body i: its weight, wrenches fixed in it, the fluid."""
-    R, p = load9(place.world, i, R_), load3(place.world, i, P_)
-    g = (arrays.gravity[0], arrays.gravity[1], arrays.gravity[2])
-    ten = load10(arrays.body, i, INERTIA)
-    lever = matvec3(R, (ten[1], ten[2], ten[3]))  # m c
-    fixed = turned(R, load6(acting.wrenches, i, 0))
-    k = wet_row[i]
-    before = ZERO6
-    move = LEAST_MOVE
-    is_inside = False  # where a small displacement changes nothing
-    if k >= 0:
-        before = turned(R, wrench_at_rest(wet, k, water, profile, g, R, p))
-        fixed = sub6(fixed, before)  # the fluid's is differentiated
-        move = max(MOVE * wet[k, WET_RADIUS], LEAST_MOVE)
-        middle = load3(wet, k, WET_MIDDLE)
-        reach = abs(middle[0]) + abs(middle[1]) + abs(middle[2]) + wet[k, WET_LENGTH] + 2.0 * wet[k, WET_RADIUS]
-        is_inside = profile.shape[0] == 1 and p[2] + reach < water[SURFACE] and p[2] - reach > water[FLOOR]
-    for c in range(6):
-        T = unit6(c)
-        inertia = turned(R, rigid_times_twist(ten, turned_back(R, T)))
-        falls = join(cross3(add3(scale3(ten[0], linear(T)), cross3(angular(T), lever)), g), ZERO3)
-        F = sub6(scale6(rate2, inertia), add6(falls, cross_force(T, fixed)))
-        if k >= 0:
-            if c < 3:
-                R2 = matmul3(rotation_about(angular(T), TURN), R)
-                after = turned(R2, wrench_at_rest(wet, k, water, profile, g, R2, p))
-                F = sub6(F, scale6(1.0 / TURN, sub6(after, before)))
-            else:
-                way = scale3(move, linear(T))
-                after = before
-                if not is_inside:
-                    after = turned(R, wrench_at_rest(wet, k, water, profile, g, R, add3(p, way)))
-                after = add6(after, join(cross3(way, linear(after)), ZERO3))
-                F = sub6(F, scale6(1.0 / move, sub6(after, before)))
-        for e in range(6):
-            A[i, 6 * e + c] = F[e]
-
-
-@inlined
-def row_columns(acting, place, k, A):
-    """−K of a load held by the world: its force at a point of the body, its spring."""
-    i = acting.row_body[k]
-    at = matvec3(load9(place.world, i, R_), load3(acting.rows, k, LOAD_AT))
-    force = row_force(acting, place, k)
-    stiffness = acting.rows[k, LOAD_STIFFNESS]
-    for c in range(6):
-        T = unit6(c)
-        way = add3(linear(T), cross3(angular(T), at))
-        pull = scale3(stiffness, way)
-        add_column(A, i, c, sub6(join(cross3(at, pull), pull), moved_force(force, at, T)))
-
-
 @kernel
 def eliminate_in_stream(arrays, acting, place, work, stream, wet, water, profile, wet_row, rate2, hold):
     """Factors s M − ∂r/∂q with s = rate2; needs the wrenches of `unbalanced_efforts`. Returns a body without pivot, or -1.
@@ -197,35 +88,30 @@ def eliminate_in_stream(arrays, acting, place, work, stream, wet, water, profile
     A = stream.A
     n = tree.shape[0]
     for i in range(n):
-        own_columns(arrays, acting, place, wet, water, profile, wet_row, i, rate2, A)
+        own_block(arrays, acting, place, wet, water, profile, wet_row[i], i, rate2, A)
     for k in range(acting.row_body.shape[0]):
         if acting.row_body[k] >= 0:
-            row_columns(acting, place, k, A)
+            add_row_block(acting, place, k, A)
     for i in range(n - 1, -1, -1):
         R = load9(place.world, i, R_)
         j, nd = tree[i, V], tree[i, DOF]
         F = turned(R, load6(work.body, i, WRENCH))
+        X = load_block(A, i)
         for d in range(nd):
             s = helical_twist(body, i) if tree[i, KIND] == HELICAL else load6(place.S, j + d, 0)
             s = turned(R, s)
             store6(stream.S, j + d, 0, s)
-            U, W = ZERO6, ZERO6
-            for c in range(6):
-                U = add6(U, scale6(s[c], column(A, i, c)))
-                W = add6(W, scale6(s[c], load6(A, i, 6 * c)))
-            store6(stream.U, j + d, 0, U)
-            store6(stream.W, j + d, 0, sub6(W, cross_force(s, F)))
+            store6(stream.U, j + d, 0, times(X, s))
+            store6(stream.W, j + d, 0, sub6(times_transposed(X, s), cross_force(s, F)))
         if not invert_pivot(arrays, place, work, stream, i, rate2, hold):
             return i
         parent = tree[i, PARENT]
         for d in range(nd):
             w = store_factors(R, work.factors, stream, j, d, nd)
-            u = load6(stream.U, j + d, 0)
-            for a in range(6):
-                for c in range(6):
-                    A[i, 6 * a + c] -= u[a] * w[c]
+            X = add_outer(X, scale6(-1.0, load6(stream.U, j + d, 0)), w)
         if parent >= 0:
-            add_shifted(A, i, parent, sub3(load3(place.world, i, P_), load3(place.world, parent, P_)))
+            way = sub3(load3(place.world, i, P_), load3(place.world, parent, P_))
+            add_to_block(A, parent, shift_block_up(way, X))
     return -1
 
 
@@ -347,19 +233,3 @@ def add_turning_axes(arrays, place, work, i, D):
                 more = 0.5 * dot6(pull, turned_axis) - carried
                 D[j + d, e] += more
                 D[j + e, d] -= more
-
-
-@inlined
-def add_shifted(A, i, parent, r):
-    """A of body i, about the origin of its parent, r before its own, is added to the parent's."""
-    for c in range(6):
-        F = column(A, i, c)
-        F = join(add3(angular(F), cross3(r, linear(F))), linear(F))
-        for e in range(6):
-            A[i, 6 * e + c] = F[e]
-    for e in range(6):
-        turn, move = (A[i, 6 * e], A[i, 6 * e + 1], A[i, 6 * e + 2]), load3(A, i, 6 * e + 3)
-        turn = add3(turn, cross3(r, move))  # a row times V with v + ω x r
-        for c in range(3):
-            A[parent, 6 * e + c] += turn[c]
-            A[parent, 6 * e + 3 + c] += move[c]

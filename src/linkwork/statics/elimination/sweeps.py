@@ -52,7 +52,7 @@ def eliminate_leaf_to_root(arrays, acting, place, work, blend, inverse_time2, so
         if is_mixed:
             finish_own(work, i, blend, soften)
             if parent >= 0:
-                child_on_own(arrays, place, work, i, parent)
+                child_on_own(arrays, place, work, i, parent, blend > 0.0)
         if tree[i, KIND] == HELICAL:
             j = tree[i, V]
             more = dof[j, STIFFNESS] + inverse_time2 * dof[j, ARMATURE]
