@@ -65,6 +65,7 @@ from linkwork.spatial.vectors import join
 PUSHED_TURN = 0.1  # [rad] by which a body may turn in a step to take back penetration
 MOST_LOOP_ROWS = 24  # of loops, of a solve by sweeps: each is an unknown beside the tree
 BODIES_PER_CONTACT = 6  # at most, for sweeps over all bodies to take less time than a matrix of responses
+MOST_BY_MATRIX = 1000  # rows of a problem that is solved over its matrix where sweeps do not converge
 NEAR = 1e-3  # [rad or m] distance to a limit from which on it is part of the problem, beside what a step may travel
 
 
@@ -288,13 +289,19 @@ def pose_loops(s, t, x, problem):
 def find_impulses(table, h, limits):
     """Solves the problem: velocities after it into `v`, accelerations that lead there into `qdd`; OK or CONTACT_UNSOLVED.
 
-    An answer that is none is sought once more, from nothing.
+    Where sweeps over the tree come to no end, the matrix of responses does: contacts one by one need it. An answer that
+    is none is sought once more, from nothing.
     """
     s = moving_of(table)
     t = touch_of(table)
     x = constraints_of(table)
     problem = problem_of(table)
     status = solve_and_judge(table, h, limits)
+    if status == OK and is_for_matrix(table, limits):
+        made = system_of(table).report[SWEEPS]
+        answer_by_matrix(table, limits)
+        status = solve_and_judge(table, h, limits)
+        system_of(table).report[SWEEPS] += made
     if status != OK:
         forget_impulses(contacts_of(table), problem)
         status = solve_and_judge(table, h, limits)
@@ -307,6 +314,23 @@ def find_impulses(table, h, limits):
     for k in range(limits):
         t.held[t.whole[t.bound[k, 1]], t.bound[k, 2]] = problem.limit_impulse[k]
     return OK
+
+
+@inlined
+def is_for_matrix(table, limits):
+    """Whether a solve over the tree did not converge, and the matrix is not too large."""
+    t = touch_of(table)
+    rows = 3 * contacts_of(table).number[COUNT] + limits
+    return t.counts[BY_SWEEPS] != 0 and rows <= MOST_BY_MATRIX and system_of(table).report[CONVERGED] == 0.0
+
+
+@routine
+def answer_by_matrix(table, limits):
+    """Λ of a problem that was posed for sweeps."""
+    t = touch_of(table)
+    forget_slots(table, number_touched(table, contacts_of(table).number[COUNT], limits))
+    t.counts[BY_SWEEPS] = 0
+    answer_matrix(table, limits, problem_of(table).Lambda)
 
 
 @routine

@@ -8,7 +8,7 @@ W is found for eight impulses side by side, over the paths from the bodies of th
 contacts that act (G ≠ 0) are unknowns.
 """
 
-from linkwork.contact.solver.linear_systems import solve_dense
+from linkwork.contact.solver.linear_systems import row_width, solve_dense
 from linkwork.core.jit import inlined, routine
 from linkwork.model.layout import DOF, PARENT, V
 from linkwork.simulation.constrained.constraints import constraints_of
@@ -234,10 +234,10 @@ def solve_between(table, count, limits):
         else:
             write_row(system, n, k, k, (w.stiff[r - 2 * count, 0], 0.0, 0.0), w.right[r])
             k += 1
-    if not solve_dense(A, system.x, n, system.pivot):
+    if not solve_dense(A, n):
         w.counts[IS_SINGULAR] = 1
     for k in range(n):
-        w.eta_new[w.acting[k]] = system.x[k]
+        w.eta_new[w.acting[k]] = A[row_width(n) * n + k]
 
 
 @inlined
@@ -248,10 +248,14 @@ def write_row(system, n, first, k, stiff, right):
     """
     G, A, u = system.G, system.matrix, system.last_g
     b, c = min(first + 1, n - 1), min(first + 2, n - 1)  # of a loop, whose other two are zero
-    largest = 0.0
+    largest, row = 0.0, row_width(n) * k
     for q in range(n):
-        A[k, q] = stiff[0] * G[first, q] + stiff[1] * G[b, q] + stiff[2] * G[c, q] + (1.0 if q == k else 0.0)
-        largest = max(largest, abs(A[k, q]))
+        A[row + q] = stiff[0] * G[first, q] + stiff[1] * G[b, q] + stiff[2] * G[c, q]
+    A[row + k] += 1.0
     for q in range(n):
-        A[k, q] /= largest
-    system.x[k] = (right - (stiff[0] * u[first] + stiff[1] * u[b] + stiff[2] * u[c])) / largest
+        largest = max(largest, abs(A[row + q]))
+    A[row + n] = right - (stiff[0] * u[first] + stiff[1] * u[b] + stiff[2] * u[c])
+    for q in range(n + 1):
+        A[row + q] /= largest
+    for q in range(n + 1, row_width(n)):
+        A[row + q] = 0.0

@@ -23,7 +23,7 @@ from linkwork.simulation.touching.arrays import (
     touch_of,
 )
 from linkwork.simulation.touching.sweeps.between import find_paths_between, list_between, responses_between
-from linkwork.simulation.touching.sweeps.memory import BETWEEN, IS_DENSE, IS_SINGULAR, LOOP_ROWS, SWEEPS_MADE
+from linkwork.simulation.touching.sweeps.memory import BETWEEN, IS_DENSE, IS_SINGULAR, LOOP_ROWS, SWEEPS_MADE, TOP_SPEED
 from linkwork.simulation.touching.sweeps.points import all_rows, judge_response, place_contacts, push_of_row
 from linkwork.spatial.memory import load3, load6, load9, load10, store3, store6
 from linkwork.spatial.rotations import ZERO3, matvec3, rotate_symmetric
@@ -44,6 +44,7 @@ def begin(table, h, count, limits):
     w.counts[SWEEPS_MADE], w.counts[IS_SINGULAR] = 0, 0
     w.counts[IS_DENSE], w.counts[LOOP_ROWS] = 1 - t.counts[BY_SWEEPS], problem.loop_row.shape[0]
     rows = fill_rows(contacts, count, problem, system, h, t.settings[REST_SPEED], t.settings[SLACK])
+    w.scales[TOP_SPEED] = top_speed(problem, system, rows)
     place_contacts(contacts, problem, w, count)
     if w.counts[IS_DENSE] != 0:
         fill_delassus(problem, system, count, rows)
@@ -56,6 +57,21 @@ def begin(table, h, count, limits):
         measure_by_tree(table, count, limits)
     for r in range(rows):
         w.free[r], w.bias[r] = system.u_free[r], system.bias[r]
+
+
+@inlined
+def top_speed(problem, system, rows):
+    """Largest Σ |J v| of a row: velocities of contacts are differences of such, and rounding is a part of them."""
+    top = 0.0
+    for r in range(rows):
+        speed = 0.0
+        for side in range(2):
+            first = system.column[r, side]
+            if first >= 0:
+                for k in range(system.width[r]):
+                    speed += abs(system.J[r, 6 * side + k] * problem.v_free[first + k])
+        top = max(top, speed)
+    return top
 
 
 @routine
