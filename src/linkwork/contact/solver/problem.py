@@ -60,6 +60,7 @@ class System(NamedTuple):
     J: Float2  # (R, 12) coefficients
     W: Float2  # (R, s)  J Lambda
     G: Float2  # (R, R)  Delassus matrix J Lambda Jᵀ
+    between: Float2  # (R, R)  the same of contacts between two bodies and of loops, with the rest eliminated
     u_free: Float1  # (R,)    J v_free
     bias: Float1  # (R,)    what the law adds to u
     x: Float1  # (R,)    impulses
@@ -108,6 +109,7 @@ def make_system(rows: int, numbers: int) -> System:
         J=np.zeros((rows, 12)),
         W=np.zeros((rows, numbers)),
         G=np.zeros((rows, rows)),
+        between=np.zeros((rows, rows)),
         u_free=np.zeros(rows),
         bias=np.zeros(rows),
         x=np.zeros(rows),

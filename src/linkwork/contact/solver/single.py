@@ -14,14 +14,21 @@ import math
 
 from linkwork.core.jit import inlined, routine
 
-ANGLES = 24  # directions that are looked at first
-HALVINGS = 40  # of the arc between two of them; the last ones by secants
+DIRECTIONS = 48  # that are looked at, all around
+ROUND = tuple(
+    (math.cos(2.0 * math.pi * (k + 1) / DIRECTIONS), math.sin(2.0 * math.pi * (k + 1) / DIRECTIONS))
+    for k in range(DIRECTIONS)
+)
+C, S = math.cos(0.1), math.sin(0.1)  # [rad] to both sides of the direction before
+MOST_TRIALS = 30  # between two of them
+AGREES = 1e-11  # of their distance
 NOTHING = (0.0, 0.0, 0.0)
 
 
 @routine
-def solve_single(mu, ways, K, q):
-    """λ (normal, two tangents). K: nn, n1, n2, 11, 12, 22. ways: tangents along which anything moves, the first ones."""
+def solve_single(mu, ways, K, q, before):
+    """λ (normal, two tangents). K: nn, n1, n2, 11, 12, 22. ways: tangents along which anything moves, the first ones.
+    before: friction so far, whose direction is tried first."""
     if not q[0] < 0.0:
         return NOTHING
     if ways < 1 or not mu > 0.0:
@@ -32,7 +39,7 @@ def solve_single(mu, ways, K, q):
     if ways == 1:
         n, a = sliding_on_line(mu, K, q)
         return n, a, 0.0
-    return sliding(mu, K, q)
+    return sliding(mu, K, q, before)
 
 
 @inlined
@@ -65,27 +72,33 @@ def sliding_on_line(mu, K, q):
 
 
 @inlined
-def sliding(mu, K, q):
-    """The least impulse among the directions that agree."""
+def sliding(mu, K, q, before):
+    """Near the direction that it slid along before, if that agrees; else the least impulse among all that agree; without
+    friction where none is found, which two of them hide that are next to each other."""
+    size = math.hypot(before[0], before[1])
+    if size > 0.0:
+        x, y = before[0] / size, before[1] / size
+        a, b = (x * C - y * S, y * C + x * S), (x * C + y * S, y * C - x * S)
+        near = between_directions(mu, K, q, b, a, off_direction(mu, K, q, b)[0], off_direction(mu, K, q, a)[0])
+        if near[0] > 0.0:
+            return near
     best = NOTHING
-    step = 2.0 * math.pi / ANGLES
-    last, _, _ = off_direction(mu, K, q, 0.0)
-    for k in range(ANGLES):
-        high = (k + 1) * step
-        value, _, _ = off_direction(mu, K, q, high)
-        if (last <= 0.0) != (value <= 0.0):
-            angle = refine(mu, K, q, k * step, high, last, value)
-            _, n, along = off_direction(mu, K, q, angle)
-            if n > 0.0 and along <= 0.0 and (best[0] == 0.0 or n < best[0]):
-                best = (n, mu * n * math.cos(angle), mu * n * math.sin(angle))
-        last = value
-    return best
+    low = (1.0, 0.0)
+    last = off_direction(mu, K, q, low)[0]
+    for k in range(DIRECTIONS):
+        high = ROUND[k]
+        value = off_direction(mu, K, q, high)[0]
+        found = between_directions(mu, K, q, low, high, last, value)
+        if found[0] > 0.0 and (best[0] == 0.0 or found[0] < best[0]):
+            best = found
+        low, last = high, value
+    return best if best[0] > 0.0 else (-q[0] / K[0], 0.0, 0.0)
 
 
 @inlined
-def off_direction(mu, K, q, angle):
+def off_direction(mu, K, q, direction):
     """At a direction c of the impulse: D c x u_t, with D = K_nn + μ K_nt·c; n; u_t·c."""
-    c, s = math.cos(angle), math.sin(angle)
+    c, s = direction
     nn, n1, n2, aa, ab, bb = K
     D = nn + mu * (n1 * c + n2 * s)
     x = q[1] * D - q[0] * (n1 + mu * (aa * c + ab * s))
@@ -95,20 +108,30 @@ def off_direction(mu, K, q, angle):
 
 
 @inlined
-def refine(mu, K, q, low, high, below, above):
-    """A root between two angles of opposite sign: false position that halves what stays (Illinois)."""
-    angle, side = high, 0
-    for _ in range(HALVINGS):
-        angle = (low * above - high * below) / (above - below)
-        value, _, _ = off_direction(mu, K, q, angle)
-        if value == 0.0 or not high - low > 1e-15:
+def between_directions(mu, K, q, low, high, below, above):
+    """The impulse along the direction between two at which c x u_t is zero and friction holds back; nothing where none is.
+
+    False position over the chord between them, with the value that stays halved (Illinois).
+    """
+    if (below <= 0.0) == (above <= 0.0):
+        return NOTHING
+    a, b, side, last, c = 0.0, 1.0, 0, 2.0, high
+    for _ in range(MOST_TRIALS):
+        part = (a * above - b * below) / (above - below)
+        x, y = low[0] + part * (high[0] - low[0]), low[1] + part * (high[1] - low[1])
+        size = math.sqrt(x * x + y * y)
+        c = (x / size, y / size)
+        value = off_direction(mu, K, q, c)[0]
+        if abs(part - last) < AGREES:
             break
+        last = part
         if (value <= 0.0) == (above <= 0.0):
-            high, above = angle, value
+            b, above = part, value
             below = 0.5 * below if side > 0 else below
             side = 1
         else:
-            low, below = angle, value
+            a, below = part, value
             above = 0.5 * above if side < 0 else above
             side = -1
-    return angle
+    _, n, along = off_direction(mu, K, q, c)
+    return (n, mu * n * c[0], mu * n * c[1]) if n > 0.0 and along <= 0.0 else NOTHING

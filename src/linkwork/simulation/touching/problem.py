@@ -33,7 +33,10 @@ from linkwork.simulation.touching.arrays import (
     ALL_ENERGY_LOST,
     ALL_SWEEPS,
     ANY_LIMITS,
+    BY_BOTH,
+    BY_MATRIX,
     BY_SWEEPS,
+    BY_TREE,
     COUPLED,
     DEEPEST,
     ENERGY_LOST,
@@ -65,7 +68,7 @@ from linkwork.spatial.vectors import join
 PUSHED_TURN = 0.1  # [rad] by which a body may turn in a step to take back penetration
 MOST_LOOP_ROWS = 24  # of loops, of a solve by sweeps: each is an unknown beside the tree
 BODIES_PER_CONTACT = 6  # at most, for sweeps over all bodies to take less time than a matrix of responses
-MOST_BY_MATRIX = 1000  # rows of a problem that is solved over its matrix where sweeps do not converge
+MOST_BY_MATRIX = 1000  # rows of a problem whose matrix is made where sweeps do not converge
 NEAR = 1e-3  # [rad or m] distance to a limit from which on it is part of the problem, beside what a step may travel
 
 
@@ -215,8 +218,8 @@ def pose_problem(table, count, limits):
     pose_limits(s, t, problem, slots, limits)
     pose_loops(s, t, x, problem)
     forget_slots(table, slots)
-    t.counts[BY_SWEEPS] = 1 if is_for_sweeps(s, t, x, count, limits) else 0
-    if t.counts[BY_SWEEPS] != 0:
+    t.counts[BY_SWEEPS] = BY_TREE if is_for_sweeps(s, t, x, count, limits) else BY_MATRIX
+    if t.counts[BY_SWEEPS] != BY_MATRIX:
         unmark_paths(table)
     else:
         answer_matrix(table, limits, problem.Lambda)
@@ -289,8 +292,8 @@ def pose_loops(s, t, x, problem):
 def find_impulses(table, h, limits):
     """Solves the problem: velocities after it into `v`, accelerations that lead there into `qdd`; OK or CONTACT_UNSOLVED.
 
-    Where sweeps over the tree come to no end, the matrix of responses does: contacts one by one need it. An answer that
-    is none is sought once more, from nothing.
+    Where sweeps over the tree do not converge, the matrix of responses is made too: contacts one by one need it. An answer
+    that is none is sought once more, from nothing.
     """
     s = moving_of(table)
     t = touch_of(table)
@@ -321,15 +324,15 @@ def is_for_matrix(table, limits):
     """Whether a solve over the tree did not converge, and the matrix is not too large."""
     t = touch_of(table)
     rows = 3 * contacts_of(table).number[COUNT] + limits
-    return t.counts[BY_SWEEPS] != 0 and rows <= MOST_BY_MATRIX and system_of(table).report[CONVERGED] == 0.0
+    return t.counts[BY_SWEEPS] == BY_TREE and rows <= MOST_BY_MATRIX and system_of(table).report[CONVERGED] == 0.0
 
 
 @routine
 def answer_by_matrix(table, limits):
-    """Λ of a problem that was posed for sweeps."""
+    """Λ of a problem that was posed for sweeps, which go on."""
     t = touch_of(table)
     forget_slots(table, number_touched(table, contacts_of(table).number[COUNT], limits))
-    t.counts[BY_SWEEPS] = 0
+    t.counts[BY_SWEEPS] = BY_BOTH
     answer_matrix(table, limits, problem_of(table).Lambda)
 
 

@@ -53,7 +53,7 @@ class Sweeps(NamedTuple):
     counts: Int1  # (8,)
 
 
-SWEEPS_MADE, BETWEEN, PATH, IS_SINGULAR, LOOP_ROWS, IS_DENSE = range(6)
+SWEEPS_MADE, BETWEEN, PATH, IS_SINGULAR, LOOP_ROWS, IS_DENSE, HAS_MATRIX = range(7)
 TOP_SPEED = 0  # of `scales`: largest speed of a row, each body's part counted by its size [m/s]
 ALONG_A, ALONG_B, LEAD, ACROSS = range(4)  # columns of `lead`
 CONVEX, COULOMB, SETS = range(3)  # laws that give impulses for velocities, see `newton`

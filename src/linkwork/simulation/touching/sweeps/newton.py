@@ -23,7 +23,15 @@ from linkwork.simulation.touching.arrays import sweeps_of
 from linkwork.simulation.touching.sweeps.dense import dense_step
 from linkwork.simulation.touching.sweeps.evaluating import LOOP_SOFT, breach, evaluate
 from linkwork.simulation.touching.sweeps.linear import sweep
-from linkwork.simulation.touching.sweeps.memory import CONVEX, COULOMB, IS_DENSE, IS_SINGULAR, SETS, SWEEPS_MADE
+from linkwork.simulation.touching.sweeps.memory import (
+    CONVEX,
+    COULOMB,
+    HAS_MATRIX,
+    IS_DENSE,
+    IS_SINGULAR,
+    SETS,
+    SWEEPS_MADE,
+)
 from linkwork.simulation.touching.sweeps.one_by_one import go_round
 from linkwork.simulation.touching.sweeps.points import all_rows
 
@@ -63,7 +71,7 @@ def solve_laws(table, count, limits, tolerance, most):
         for c in range(count):
             slip = math.hypot(w.u[3 * c + 1], w.u[3 * c + 2]) if w.ways[c] > 1 else abs(w.u[3 * c + 1])
             w.shift[c] = w.friction[c] * slip if w.ways[c] > 0 else 0.0
-        if w.counts[IS_DENSE] != 0:
+        if w.counts[HAS_MATRIX] != 0:
             go_round(table, count, limits, ROUNDS)
             residual = breach(table, count, limits, w.eta, w.u)
             best = keep_better(w, count, limits, residual, best)

@@ -48,10 +48,14 @@ def renew_contact(w, G, rows, c):
         w.u[r + 1] - K[1] * x - K[3] * y - K[4] * z,
         w.u[r + 2] - K[2] * x - K[4] * y - K[5] * z,
     )
-    n, a, b = solve_single(w.friction[c], w.ways[c], K, q)
-    moved = renew_row(w, G, rows, r, n)
-    moved = max(moved, renew_row(w, G, rows, r + 1, a))
-    return max(moved, renew_row(w, G, rows, r + 2, b))
+    n, a, b = solve_single(w.friction[c], w.ways[c], K, q, (y, z))
+    x, y, z = n - x, a - y, b - z
+    moved = max(abs(x), abs(y), abs(z))
+    if moved > 0.0:
+        w.eta[r], w.eta[r + 1], w.eta[r + 2] = n, a, b
+        for k in range(rows):
+            w.u[k] += x * G[r, k] + y * G[r + 1, k] + z * G[r + 2, k]
+    return moved
 
 
 @inlined
