@@ -9,7 +9,7 @@ NEGATIVE = (
 
 @routine
 def is_semidefinite(G, rows, M):
-    """Whether L D Lᵀ = G has no negative pivot but for rounding; M (rows, rows) is scratch. NaN is refused.
+    """Whether L D Lᵀ = G has no negative pivot but for rounding; M, of rows² numbers, is scratch. NaN is refused.
 
     A response that is zero, or rounding, has rows that are: they are left out. Cost: rows³ / 6 products.
     """
@@ -20,18 +20,18 @@ def is_semidefinite(G, rows, M):
         largest = max(largest, G[i, i])
     for i in range(rows):
         for j in range(i + 1):
-            M[i, j] = G[i, j]
+            M[rows * i + j] = G[i, j]
             if not abs(G[i, j]) <= largest * (1.0 + NEGATIVE):
                 return False
     for k in range(rows):
-        pivot = M[k, k]
+        pivot = M[rows * k + k]
         if not pivot >= -NEGATIVE * largest:
             return False
         if pivot <= NEGATIVE * largest:
             continue
         for i in range(k + 1, rows):
-            factor = M[i, k] / pivot
+            factor = M[rows * i + k] / pivot
             if factor != 0.0:
                 for j in range(k + 1, i + 1):
-                    M[i, j] -= factor * M[j, k]
+                    M[rows * i + j] -= factor * M[rows * j + k]
     return True

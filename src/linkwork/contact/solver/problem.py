@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.contact.solver.few import MOST_FEW, ROW
+from linkwork.contact.solver.linear_systems import room_for
 from linkwork.core.bundles import Float1, Float2, Int1, Int2
 
 FloatArray = NDArray[np.float64]
@@ -59,6 +60,7 @@ class System(NamedTuple):
     J: Float2  # (R, 12) coefficients
     W: Float2  # (R, s)  J Lambda
     G: Float2  # (R, R)  Delassus matrix J Lambda Jᵀ
+    between: Float2  # (R, R)  the same of contacts between two bodies and of loops, with the rest eliminated
     u_free: Float1  # (R,)    J v_free
     bias: Float1  # (R,)    what the law adds to u
     x: Float1  # (R,)    impulses
@@ -67,8 +69,7 @@ class System(NamedTuple):
     u: Float1  # (R,)    velocities with the impulses of a sweep, bias included
     state: Int1  # (R,)    FREE, STICK or SLIDE of each contact (by number), for Newton
     last_g: Float1  # (R,)
-    matrix: Float2  # (R, R)  of Newton's step
-    pivot: Int1  # (R,)
+    matrix: Float1  # of Newton's step, see `linear_systems`
     small: Float2  # (9, 9)  normal equations; blocks of loops
     few: Float1  # (240,)  systems of up to 15 unknowns
     report: Float1  # (6,)    see the names above
@@ -108,6 +109,7 @@ def make_system(rows: int, numbers: int) -> System:
         J=np.zeros((rows, 12)),
         W=np.zeros((rows, numbers)),
         G=np.zeros((rows, rows)),
+        between=np.zeros((rows, rows)),
         u_free=np.zeros(rows),
         bias=np.zeros(rows),
         x=np.zeros(rows),
@@ -116,8 +118,7 @@ def make_system(rows: int, numbers: int) -> System:
         u=np.zeros(rows),
         state=np.zeros(rows, dtype=np.int64),
         last_g=np.zeros(rows),
-        matrix=np.zeros((rows, rows)),
-        pivot=np.zeros(rows, dtype=np.int64),
+        matrix=np.zeros(room_for(rows)),
         small=np.zeros((9, 9)),
         few=np.zeros(MOST_FEW * ROW),
         report=np.zeros(REPORT),

@@ -35,6 +35,9 @@ BY_SWEEPS, FEWEST_BY_SWEEPS = 15, 16  # whether this solve is made by sweeps ove
 TURNED = 14  # 1 + the moving body that turned most in the last step, where that was more than once around; otherwise 0
 COUNTS = 17
 COUPLED, IMPACTS = 0, 1
+BY_MATRIX, BY_TREE, BY_BOTH = range(
+    3
+)  # values of BY_SWEEPS: linear steps over the matrix, over the tree, with both at hand
 WIDE = 8  # numbers in a row of `carry`, `own` and `columns`: six, rounded up to a whole register
 LEFT_ON_JOINT = 6 * WIDE  # where in `columns` begins what wrenches leave on a joint
 FIRST_MARK = 2  # mark of the bodies below touched body 0, and of itself; of those below body k it is k more
@@ -155,8 +158,8 @@ ROWS_BY_CONTACTS = _places(Problem, _PROBLEM, "slot")
 ROWS_BY_BODIES = _places(Problem, _PROBLEM, "origin")
 ROWS_BY_LIMITS = _places(Problem, _PROBLEM, "limit_at limit limit_impulse")
 COLUMNS_OF_LAMBDA = ROWS_BY_NUMBERS[0] + 1
-ROWS_OF_SYSTEM = _places(System, _SYSTEM, "W G matrix")
-COLUMNS_OF_W, COLUMNS_OF_G, COLUMNS_OF_MATRIX = (place + 1 for place in ROWS_OF_SYSTEM)
+ROWS_OF_SYSTEM = _places(System, _SYSTEM, "W G between")
+COLUMNS_OF_W, COLUMNS_OF_G, COLUMNS_OF_BETWEEN = (place + 1 for place in ROWS_OF_SYSTEM)
 ROWS_OF_OPEN_NODES = place_of(Touch, "open_nodes", Moving, Constraints)
 
 
@@ -176,7 +179,7 @@ def size_problem(table, bodies, contacts, limits, loop_rows):
         table[ROWS_OF_SYSTEM[k]] = rows
     table[COLUMNS_OF_W] = numbers
     table[COLUMNS_OF_G] = rows
-    table[COLUMNS_OF_MATRIX] = rows
+    table[COLUMNS_OF_BETWEEN] = rows
 
 
 def allocate_touch(

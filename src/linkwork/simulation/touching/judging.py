@@ -24,6 +24,7 @@ from linkwork.simulation.moving import CONTACT_UNSOLVED, OK, moving_of
 from linkwork.simulation.touching.answers import to_world
 from linkwork.simulation.touching.arrays import (
     BY_FORCES,
+    BY_MATRIX,
     BY_SWEEPS,
     COUPLED,
     KINETIC_START,
@@ -36,9 +37,12 @@ from linkwork.simulation.touching.arrays import (
     WORST_SHAPE,
     contacts_of,
     problem_of,
+    sweeps_of,
     system_of,
     touch_of,
 )
+from linkwork.simulation.touching.sweeps.evaluating import ROUNDED
+from linkwork.simulation.touching.sweeps.memory import TOP_SPEED
 from linkwork.spatial.memory import load3, load6, load9
 from linkwork.spatial.rotations import dot3
 
@@ -68,8 +72,11 @@ def judge_impulses(table, limits):
     b = t.balance
     rounding = NOTHING * (b[KINETIC_START] + b[BY_FORCES] + LONG_AGO * b[TOP_KINETIC])
     is_sound = size < math.inf and first + second <= MADE * size + rounding
-    if is_sound and t.counts[LAW] == COUPLED and t.counts[BY_SWEEPS] == 0:  # sweeps measure with the linkage itself
-        residual = residual_of_laws(contacts, contacts.number[COUNT], problem, system)
+    if (
+        is_sound and t.counts[LAW] == COUPLED and t.counts[BY_SWEEPS] == BY_MATRIX
+    ):  # sweeps measure with the linkage itself
+        least = ROUNDED * sweeps_of(table).scales[TOP_SPEED]
+        residual = residual_of_laws(contacts, contacts.number[COUNT], problem, system, least)
         agrees = abs(first + second - predicted) <= AS_PREDICTED * size + rounding + ROUNDING * products(system)
         system.report[RESIDUAL] = residual
         system.report[CONVERGED] = (
@@ -115,10 +122,10 @@ def velocities_after(s, t, x, problem, limits):
 
 
 @routine
-def residual_of_laws(contacts, count, problem, system):
-    """(34): relative to the largest velocity of a contact or limit that would have closed, or acts."""
+def residual_of_laws(contacts, count, problem, system, least):
+    """(34): relative to the largest velocity of a contact or limit that would have closed, or acts, or to `least`."""
     G, y = system.G, system.y
-    wrong, met = 0.0, 0.0
+    wrong, met = 0.0, least
     for i in range(count):
         r, mu = 3 * i, contacts.data[i, FRICTION]
         free = math.sqrt(system.u_free[r] ** 2 + system.u_free[r + 1] ** 2 + system.u_free[r + 2] ** 2)

@@ -33,7 +33,10 @@ from linkwork.simulation.touching.arrays import (
     ALL_ENERGY_LOST,
     ALL_SWEEPS,
     ANY_LIMITS,
+    BY_BOTH,
+    BY_MATRIX,
     BY_SWEEPS,
+    BY_TREE,
     COUPLED,
     DEEPEST,
     ENERGY_LOST,
@@ -65,6 +68,7 @@ from linkwork.spatial.vectors import join
 PUSHED_TURN = 0.1  # [rad] by which a body may turn in a step to take back penetration
 MOST_LOOP_ROWS = 24  # of loops, of a solve by sweeps: each is an unknown beside the tree
 BODIES_PER_CONTACT = 6  # at most, for sweeps over all bodies to take less time than a matrix of responses
+MOST_BY_MATRIX = 1000  # rows of a problem whose matrix is made where sweeps do not converge
 NEAR = 1e-3  # [rad or m] distance to a limit from which on it is part of the problem, beside what a step may travel
 
 
@@ -213,8 +217,8 @@ def pose_problem(table, count, limits):
     pose_limits(s, t, problem, slots, limits)
     pose_loops(s, t, x, problem)
     forget_slots(table, slots)
-    t.counts[BY_SWEEPS] = 1 if is_for_sweeps(s, t, x, count, limits) else 0
-    if t.counts[BY_SWEEPS] != 0:
+    t.counts[BY_SWEEPS] = BY_TREE if is_for_sweeps(s, t, x, count, limits) else BY_MATRIX
+    if t.counts[BY_SWEEPS] != BY_MATRIX:
         unmark_paths(table)
     else:
         answer_matrix(table, limits, problem.Lambda)
@@ -287,13 +291,19 @@ def pose_loops(s, t, x, problem):
 def find_impulses(table, h, limits):
     """Solves the problem: velocities after it into `v`, accelerations that lead there into `qdd`; OK or CONTACT_UNSOLVED.
 
-    An answer that is none is sought once more, from nothing.
+    Where sweeps over the tree do not converge, the matrix of responses is made too: contacts one by one need it. An answer
+    that is none is sought once more, from nothing.
     """
     s = moving_of(table)
     t = touch_of(table)
     x = constraints_of(table)
     problem = problem_of(table)
     status = solve_and_judge(table, h, limits)
+    if status == OK and is_for_matrix(table, limits):
+        made = system_of(table).report[SWEEPS]
+        answer_by_matrix(table, limits)
+        status = solve_and_judge(table, h, limits)
+        system_of(table).report[SWEEPS] += made
     if status != OK:
         forget_impulses(contacts_of(table), problem)
         status = solve_and_judge(table, h, limits)
@@ -306,6 +316,23 @@ def find_impulses(table, h, limits):
     for k in range(limits):
         t.held[t.whole[t.bound[k, 1]], t.bound[k, 2]] = problem.limit_impulse[k]
     return OK
+
+
+@inlined
+def is_for_matrix(table, limits):
+    """Whether a solve over the tree did not converge, and the matrix is not too large."""
+    t = touch_of(table)
+    rows = 3 * contacts_of(table).number[COUNT] + limits
+    return t.counts[BY_SWEEPS] == BY_TREE and rows <= MOST_BY_MATRIX and system_of(table).report[CONVERGED] == 0.0
+
+
+@routine
+def answer_by_matrix(table, limits):
+    """Λ of a problem that was posed for sweeps, which go on."""
+    t = touch_of(table)
+    forget_slots(table, number_touched(table, contacts_of(table).number[COUNT], limits))
+    t.counts[BY_SWEEPS] = BY_BOTH
+    answer_matrix(table, limits, problem_of(table).Lambda)
 
 
 @routine

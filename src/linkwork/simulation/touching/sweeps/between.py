@@ -8,7 +8,7 @@ W is found for eight impulses side by side, over the paths from the bodies of th
 contacts that act (G ≠ 0) are unknowns.
 """
 
-from linkwork.contact.solver.linear_systems import solve_dense
+from linkwork.contact.solver.linear_systems import row_width, solve_dense
 from linkwork.core.jit import inlined, routine
 from linkwork.model.layout import DOF, PARENT, V
 from linkwork.simulation.constrained.constraints import constraints_of
@@ -20,6 +20,7 @@ from linkwork.spatial.memory import load3, load6
 from linkwork.spatial.simd import lane, splat, vload, vstore
 from linkwork.spatial.vectors import dot6
 
+UNTOUCHED, MOVED, PUSHED = 0, 1, 2  # marks of bodies: what impulses on some rows do with them
 WIDE = 6 * LANES  # numbers of eight wrenches or twists of a body
 
 
@@ -46,14 +47,24 @@ def find_paths_between(table):
     w.counts[PATH] = count
 
 
+@inlined
+def is_within_tree(s, t, c):
+    """Whether the two bodies of a contact may answer each other's impulses; those of two floating trees do not."""
+    a, b = s.tree_of[t.carrier[c, 0]], s.tree_of[t.carrier[c, 1]]
+    return a < 0 or a == b
+
+
 @routine
 def list_between(table, loops, acting_only):
-    """Lists in `acting` the rows of contacts between two bodies, or of those that act, and of loops; how many there are."""
+    """Lists in `acting` the rows of contacts between two bodies that act, or of all within one tree, and of loops; how many
+    there are."""
+    s = moving_of(table)
+    t = touch_of(table)
     w = sweeps_of(table)
     n = 0
     for k in range(w.counts[BETWEEN]):
         c = w.between[k]
-        if not acting_only or is_acting(w, c):
+        if is_acting(w, c) if acting_only else is_within_tree(s, t, c):
             for e in range(3):
                 w.acting[n + e] = 3 * c + e
             n += 3
@@ -67,11 +78,13 @@ def list_between(table, loops, acting_only):
 def responses_between(table, loops, rows):
     """W of the rows acting[:rows], into the solver's G: velocity of each row per impulse on each."""
     t = touch_of(table)
+    x = constraints_of(table)
     w = sweeps_of(table)
     problem = problem_of(table)
-    G = system_of(table).G
+    G = system_of(table).between
     for first in range(0, rows, LANES):
         last = min(first + LANES, rows)
+        mark_reached(table, loops, first, last)
         push_wide(table, loops, first, last)
         climb_wide(table)
         come_down_wide(table)
@@ -79,11 +92,37 @@ def responses_between(table, loops, rows):
             u = splat(0.0)
             for side in range(2):
                 i, f = row_between(t, w, problem, loops, w.acting[k], side)
-                if i >= 0:
+                if i >= 0 and x.mark[i] != UNTOUCHED:
                     for a in range(6):
                         u = u + f[a] * vload(w.wide_twist, WIDE * i + LANES * a)
             for column in range(first, last):
                 G[k, column] = lane(u, column - first)
+    for e in range(w.counts[PATH]):
+        x.mark[x.members[e]] = UNTOUCHED
+
+
+@routine
+def mark_reached(table, loops, first, last):
+    """Marks the bodies on the paths from the rows acting[first:last] to the world, and the others that these move: of
+    trees that no row is on, none."""
+    s = moving_of(table)
+    t = touch_of(table)
+    x = constraints_of(table)
+    w = sweeps_of(table)
+    for e in range(w.counts[PATH]):
+        x.mark[x.members[e]] = UNTOUCHED
+    for column in range(first, last):
+        r = w.acting[column]
+        for side in range(2):
+            i = t.carrier[r // 3, side] if r < loops else w.loop_body[r - loops, side]
+            while i >= 0 and x.mark[i] == UNTOUCHED:
+                x.mark[i] = PUSHED
+                i = s.tree[i, PARENT]
+    for e in range(w.counts[PATH]):
+        i = x.members[e]
+        parent = s.tree[i, PARENT]
+        if x.mark[i] == UNTOUCHED and parent >= 0 and x.mark[parent] != UNTOUCHED:
+            x.mark[i] = MOVED
 
 
 @routine
@@ -94,8 +133,9 @@ def push_wide(table, loops, first, last):
     w = sweeps_of(table)
     problem = problem_of(table)
     for e in range(w.counts[PATH]):
-        for a in range(6):
-            vstore(w.wide_wrench, WIDE * x.members[e] + LANES * a, splat(0.0))
+        if x.mark[x.members[e]] == PUSHED:
+            for a in range(6):
+                vstore(w.wide_wrench, WIDE * x.members[e] + LANES * a, splat(0.0))
     for column in range(first, last):
         for side in range(2):
             i, f = row_between(t, w, problem, loops, w.acting[column], side)
@@ -148,6 +188,8 @@ def climb_wide(table):
     w = sweeps_of(table)
     for e in range(w.counts[PATH] - 1, -1, -1):
         i = x.members[e]
+        if x.mark[i] != PUSHED:
+            continue
         p = load_wide(w.wide_wrench, i)
         j = s.tree[i, V]
         for d in range(j + s.tree[i, DOF] - 1, j - 1, -1):
@@ -178,7 +220,9 @@ def come_down_wide(table):
     w = sweeps_of(table)
     for e in range(w.counts[PATH]):
         i = x.members[e]
-        parent = s.tree[i, PARENT]
+        if x.mark[i] == UNTOUCHED:
+            continue
+        parent, is_pushed = s.tree[i, PARENT], x.mark[i] == PUSHED
         zero = splat(0.0)
         v = (zero, zero, zero, zero, zero, zero)
         if parent >= 0:
@@ -194,7 +238,8 @@ def come_down_wide(table):
             )
         j = s.tree[i, V]
         for d in range(j, j + s.tree[i, DOF]):
-            y = F.Dinv[d] * (vload(w.wide_effort, LANES * d) - dot_wide(load6(F.Y, d, 0), v))
+            u = vload(w.wide_effort, LANES * d) if is_pushed else zero
+            y = F.Dinv[d] * (u - dot_wide(load6(F.Y, d, 0), v))
             v = add_wide(v, load6(F.S, d, 0), y)
         store_wide(w.wide_twist, i, v)
 
@@ -234,10 +279,10 @@ def solve_between(table, count, limits):
         else:
             write_row(system, n, k, k, (w.stiff[r - 2 * count, 0], 0.0, 0.0), w.right[r])
             k += 1
-    if not solve_dense(A, system.x, n, system.pivot):
+    if not solve_dense(A, n):
         w.counts[IS_SINGULAR] = 1
     for k in range(n):
-        w.eta_new[w.acting[k]] = system.x[k]
+        w.eta_new[w.acting[k]] = A[row_width(n) * n + k]
 
 
 @inlined
@@ -246,12 +291,16 @@ def write_row(system, n, first, k, stiff, right):
 
     Stiffness may differ by many orders between contacts: rows are made of one size.
     """
-    G, A, u = system.G, system.matrix, system.last_g
+    G, A, u = system.between, system.matrix, system.last_g
     b, c = min(first + 1, n - 1), min(first + 2, n - 1)  # of a loop, whose other two are zero
-    largest = 0.0
+    largest, row = 0.0, row_width(n) * k
     for q in range(n):
-        A[k, q] = stiff[0] * G[first, q] + stiff[1] * G[b, q] + stiff[2] * G[c, q] + (1.0 if q == k else 0.0)
-        largest = max(largest, abs(A[k, q]))
+        A[row + q] = stiff[0] * G[first, q] + stiff[1] * G[b, q] + stiff[2] * G[c, q]
+    A[row + k] += 1.0
     for q in range(n):
-        A[k, q] /= largest
-    system.x[k] = (right - (stiff[0] * u[first] + stiff[1] * u[b] + stiff[2] * u[c])) / largest
+        largest = max(largest, abs(A[row + q]))
+    A[row + n] = right - (stiff[0] * u[first] + stiff[1] * u[b] + stiff[2] * u[c])
+    for q in range(n + 1):
+        A[row + q] /= largest
+    for q in range(n + 1, row_width(n)):
+        A[row + q] = 0.0

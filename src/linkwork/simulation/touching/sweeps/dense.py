@@ -10,7 +10,7 @@ so that the unknowns z are those of contacts that press, with the compliance 1/k
 """
 
 from linkwork.contact.solver.few import MOST_FEW, ROW, solve_few
-from linkwork.contact.solver.linear_systems import solve_dense
+from linkwork.contact.solver.linear_systems import row_width, solve_dense
 from linkwork.contact.solver.problem import FREE, SLIDE
 from linkwork.contact.solver.products import times_delassus
 from linkwork.core.jit import inlined, routine
@@ -94,7 +94,7 @@ def note(w, n, r, is_wide, c, d, k, gamma):
 def solve_unknowns(w, system, rows, n):
     """z of n unknowns into system.x; False where the matrix is singular."""
     G, A, g = system.G, system.matrix, system.u
-    is_few = n <= MOST_FEW
+    is_few, width = n <= MOST_FEW, row_width(n)
     for a in range(n):
         r, x, y, z = w.acting[a], w.across[a, 0], w.across[a, 1], w.across[a, 2]
         if w.spans[a] > 1 and (y != 0.0 or z != 0.0):
@@ -113,13 +113,18 @@ def solve_unknowns(w, system, rows, n):
             if is_few:
                 system.few[ROW * a + b] = value
             else:
-                A[a, b] = value
+                A[width * a + b] = value
         if is_few:
             system.few[ROW * a + n] = w.ease[a, 1]
         else:
-            system.x[a] = w.ease[a, 1]
+            A[width * a + n] = w.ease[a, 1]
+            for b in range(n + 1, width):
+                A[width * a + b] = 0.0
     if not is_few:
-        return solve_dense(A, system.x, n, system.pivot)
+        solved = solve_dense(A, n)
+        for a in range(n):
+            system.x[a] = A[width * n + a]
+        return solved
     if not solve_few(system.few, n):
         return False
     for a in range(n):

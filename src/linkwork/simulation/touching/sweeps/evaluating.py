@@ -12,12 +12,25 @@ from linkwork.contact.solver.problem import FREE, SLIDE, STICK
 from linkwork.contact.solver.projections import allowed_by_coulomb, nearest_of_cone
 from linkwork.core.jit import inlined, routine
 from linkwork.simulation.touching.arrays import sweeps_of
-from linkwork.simulation.touching.sweeps.memory import ACROSS, ALONG_A, ALONG_B, CONVEX, COULOMB, LEAD, LOOP_ROWS, SETS
+from linkwork.simulation.touching.sweeps.memory import (
+    ACROSS,
+    ALONG_A,
+    ALONG_B,
+    CONVEX,
+    COULOMB,
+    LEAD,
+    LOOP_ROWS,
+    SETS,
+    TOP_SPEED,
+)
 from linkwork.simulation.touching.sweeps.points import all_rows
 from linkwork.spatial.memory import store9
 
 LOOP_SOFT = 1e-6  # softness of loops, of their own response
 BY_SPEED = 0.1  # what a speed that is wrong counts, as a part of the largest that met, beside an impulse
+ROUNDED = (
+    1e-9  # of the speeds of bodies: what met counts no less, or rounding of velocities that agree would be a residual
+)
 LARGEST = 1e3  # of the impulses that would stop one contact alone: more do not make a residual small
 
 
@@ -169,7 +182,7 @@ def breach(table, count, limits, impulse, u):
     Where there is none yet, what would stop the contacts that approach counts instead.
     """
     w = sweeps_of(table)
-    largest, given, needed, met = 0.0, 0.0, 0.0, 0.0
+    largest, given, needed, met = 0.0, 0.0, 0.0, ROUNDED * w.scales[TOP_SPEED]
     for c in range(count):
         r = 3 * c
         if w.ways[c] >= 0:

@@ -49,10 +49,12 @@ class Sweeps(NamedTuple):
     wide_wrench: Float1  # (48 n,) eight right sides side by side
     wide_effort: Float1  # (8 nv,)
     wide_twist: Float1  # (48 n,)
+    scales: Float1  # (1,)
     counts: Int1  # (8,)
 
 
-SWEEPS_MADE, BETWEEN, PATH, IS_SINGULAR, LOOP_ROWS, IS_DENSE = range(6)
+SWEEPS_MADE, BETWEEN, PATH, IS_SINGULAR, LOOP_ROWS, IS_DENSE, HAS_MATRIX = range(7)
+TOP_SPEED = 0  # of `scales`: largest speed of a row, each body's part counted by its size [m/s]
 ALONG_A, ALONG_B, LEAD, ACROSS = range(4)  # columns of `lead`
 CONVEX, COULOMB, SETS = range(3)  # laws that give impulses for velocities, see `newton`
 
@@ -93,5 +95,6 @@ def make_sweeps(bodies: int, freedoms: int, contacts: int, limits: int, loops: i
         wide_wrench=np.zeros(6 * LANES * bodies),
         wide_effort=np.zeros(LANES * freedoms),
         wide_twist=np.zeros(6 * LANES * bodies),
+        scales=np.zeros(1),
         counts=np.zeros(8, dtype=np.int64),
     )

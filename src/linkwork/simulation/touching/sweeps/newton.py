@@ -23,12 +23,22 @@ from linkwork.simulation.touching.arrays import sweeps_of
 from linkwork.simulation.touching.sweeps.dense import dense_step
 from linkwork.simulation.touching.sweeps.evaluating import LOOP_SOFT, breach, evaluate
 from linkwork.simulation.touching.sweeps.linear import sweep
-from linkwork.simulation.touching.sweeps.memory import CONVEX, COULOMB, IS_DENSE, IS_SINGULAR, SETS, SWEEPS_MADE
+from linkwork.simulation.touching.sweeps.memory import (
+    CONVEX,
+    COULOMB,
+    HAS_MATRIX,
+    IS_DENSE,
+    IS_SINGULAR,
+    SETS,
+    SWEEPS_MADE,
+)
+from linkwork.simulation.touching.sweeps.one_by_one import go_round
 from linkwork.simulation.touching.sweeps.points import all_rows
 
 MOST_OUTER = 6
 MOST_INNER = 30  # sweeps of one outer iteration
 MOST_TRIALS = 20  # of a line search
+ROUNDS = 20  # over all contacts one by one, before each outer iteration
 FLAT = 0.1  # of the slope at the start of a line search: what is small enough at its end
 INNER = 1e-2  # of the largest impulse: how well (29) is solved
 SOFT = 1e-2  # softness in (29), of a contact's own response
@@ -61,18 +71,31 @@ def solve_laws(table, count, limits, tolerance, most):
         for c in range(count):
             slip = math.hypot(w.u[3 * c + 1], w.u[3 * c + 2]) if w.ways[c] > 1 else abs(w.u[3 * c + 1])
             w.shift[c] = w.friction[c] * slip if w.ways[c] > 0 else 0.0
+        if w.counts[HAS_MATRIX] != 0:
+            go_round(table, count, limits, ROUNDS)
+            residual = breach(table, count, limits, w.eta, w.u)
+            best = keep_better(w, count, limits, residual, best)
+            best = min(best, try_steps(table, count, limits, tolerance, most, residual, best, SETS))
+            if best <= enough:
+                break
         copy_rows(w.center, w.eta, all_rows(w, count, limits))
         descend(table, count, limits, SOFT, INNER)
         residual = breach(table, count, limits, w.eta, w.u)
-        if residual < best:
-            best = residual
-            put_aside(w, count, limits, BEST)
+        best = keep_better(w, count, limits, residual, best)
         residual = try_steps(table, count, limits, tolerance, most, residual, best, SETS)
         best = min(best, residual)
         if outer > 0 and not best <= enough:
             best = min(best, try_steps(table, count, limits, tolerance, most, residual, best, COULOMB))
     take_back(w, count, limits, BEST)
     return best
+
+
+@inlined
+def keep_better(w, count, limits, residual, best):
+    """Puts (eta, u) aside where they are better than what was; returns the least residual."""
+    if residual < best:
+        put_aside(w, count, limits, BEST)
+    return min(residual, best)
 
 
 @inlined

@@ -13,6 +13,7 @@ from linkwork.simulation.moving import moving_of
 from linkwork.simulation.touching.answers import to_world
 from linkwork.simulation.touching.arrays import (
     BY_SWEEPS,
+    BY_TREE,
     REST_SPEED,
     SLACK,
     contacts_of,
@@ -22,8 +23,21 @@ from linkwork.simulation.touching.arrays import (
     system_of,
     touch_of,
 )
-from linkwork.simulation.touching.sweeps.between import find_paths_between, list_between, responses_between
-from linkwork.simulation.touching.sweeps.memory import BETWEEN, IS_DENSE, IS_SINGULAR, LOOP_ROWS, SWEEPS_MADE
+from linkwork.simulation.touching.sweeps.between import (
+    find_paths_between,
+    is_within_tree,
+    list_between,
+    responses_between,
+)
+from linkwork.simulation.touching.sweeps.memory import (
+    BETWEEN,
+    HAS_MATRIX,
+    IS_DENSE,
+    IS_SINGULAR,
+    LOOP_ROWS,
+    SWEEPS_MADE,
+    TOP_SPEED,
+)
 from linkwork.simulation.touching.sweeps.points import all_rows, judge_response, place_contacts, push_of_row
 from linkwork.spatial.memory import load3, load6, load9, load10, store3, store6
 from linkwork.spatial.rotations import ZERO3, matvec3, rotate_symmetric
@@ -42,8 +56,10 @@ def begin(table, h, count, limits):
     system = system_of(table)
     contacts = contacts_of(table)
     w.counts[SWEEPS_MADE], w.counts[IS_SINGULAR] = 0, 0
-    w.counts[IS_DENSE], w.counts[LOOP_ROWS] = 1 - t.counts[BY_SWEEPS], problem.loop_row.shape[0]
+    w.counts[IS_DENSE], w.counts[LOOP_ROWS] = 1 if t.counts[BY_SWEEPS] == 0 else 0, problem.loop_row.shape[0]
+    w.counts[HAS_MATRIX] = 1 if t.counts[BY_SWEEPS] != BY_TREE else 0
     rows = fill_rows(contacts, count, problem, system, h, t.settings[REST_SPEED], t.settings[SLACK])
+    w.scales[TOP_SPEED] = top_speed(problem, system, rows)
     place_contacts(contacts, problem, w, count)
     if w.counts[IS_DENSE] != 0:
         fill_delassus(problem, system, count, rows)
@@ -54,8 +70,25 @@ def begin(table, h, count, limits):
         place_loops(table)
         eliminate_alone(table)
         measure_by_tree(table, count, limits)
+        if w.counts[HAS_MATRIX] != 0:
+            fill_delassus(problem, system, count, rows)
     for r in range(rows):
         w.free[r], w.bias[r] = system.u_free[r], system.bias[r]
+
+
+@inlined
+def top_speed(problem, system, rows):
+    """Largest Σ |J v| of a row: velocities of contacts are differences of such, and rounding is a part of them."""
+    top = 0.0
+    for r in range(rows):
+        speed = 0.0
+        for side in range(2):
+            first = system.column[r, side]
+            if first >= 0:
+                for k in range(system.width[r]):
+                    speed += abs(system.J[r, 6 * side + k] * problem.v_free[first + k])
+        top = max(top, speed)
+    return top
 
 
 @routine
@@ -210,8 +243,9 @@ def measure_by_tree(table, count, limits):
                 K = add6(K, one)
         if t.carrier[c, 0] >= 0 and t.carrier[c, 1] >= 0:
             alone = K[0]
-            K = block_between(table, pair)
-            pair += 1
+            if is_within_tree(s, t, c):
+                K = block_between(table, pair)
+                pair += 1
         p, q = judge_response(w, c, K, alone)
         turn_rows(system_of(table), 3 * c, p, q, w.ways[c])
     for k in range(limits):
@@ -219,10 +253,10 @@ def measure_by_tree(table, count, limits):
         w.soft[count + k] = w.response[count + k]
     most = 0.0
     for k in range(w.counts[LOOP_ROWS]):
-        most = max(most, system_of(table).G[3 * pair + k, 3 * pair + k])
+        most = max(most, system_of(table).between[3 * pair + k, 3 * pair + k])
     for k in range(w.counts[LOOP_ROWS]):
         r = 3 * pair + k
-        own = system_of(table).G[r, r]
+        own = system_of(table).between[r, r]
         has_response = own > NO_RESPONSE * most
         w.response[count + limits + k] = own if has_response else 1.0
         w.soft[count + limits + k] = own if has_response else math.inf  # it carries nothing
@@ -240,7 +274,7 @@ def own_block(w, c, side, X):
 
 @inlined
 def block_between(table, pair):
-    """The same of a contact between two bodies, number `pair` of those."""
-    G = system_of(table).G
+    """The same of a contact between two bodies of one tree, number `pair` of those."""
+    G = system_of(table).between
     r = 3 * pair
     return G[r, r], G[r + 1, r], G[r + 2, r], G[r + 1, r + 1], G[r + 2, r + 1], G[r + 2, r + 2]

@@ -44,6 +44,10 @@ from linkwork.spatial.rotations import add3, cross3, dot3, scale3
 
 RIM = 1e-9  # relative: how near its rim an impulse is on the cone
 PUSH_SOFT = 1e-4  # softness of pseudo impulses: what cannot be parted, as in a gap that is too narrow, has finite ones
+PUSH_FROM = (
+    0.1  # of the slack: penetration beyond it that is left alone, or rounding would be pushed back in every step
+)
+LIMIT_SLACK = 1e-9  # [rad or m] the same of limits
 PUSH_TOLERANCE = 1e-3  # of the largest of them: the next step takes the rest
 STILL = 10.0  # times the tolerance of impulses, of the velocities that they make: what counts as standing still
 
@@ -306,10 +310,10 @@ def push_apart(table, h, count, limits):
     for c in range(count):
         deepest = max(deepest, -data[c, GAP])
     system_of(table).report[PENETRATION] = deepest
-    deepest = max(deepest - slack, 0.0)
+    is_deep = deepest > (1.0 + PUSH_FROM) * slack
     for k in range(limits):
-        deepest = max(deepest, -problem.limit[k, LIMIT_GAP])
-    if not (deepest > 0.0 and part > 0.0):
+        is_deep = is_deep or -problem.limit[k, LIMIT_GAP] > LIMIT_SLACK
+    if not (is_deep and part > 0.0):
         for k in range(problem.push.shape[0]):
             problem.push[k] = 0.0
         return
