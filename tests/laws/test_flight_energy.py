@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from benchmarks.contact import campaign
 
 import linkwork as lw
-from benchmarks.contact import campaign
 from linkwork.simulation.touching.arrays import GAINED, TOP_KINETIC
 from linkwork.simulation.touching.balance import MOST_GAINED
 
