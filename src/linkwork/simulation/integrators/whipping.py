@@ -31,7 +31,16 @@ def whips(table, h, has_gained):
         return False
     if s.counts[MOTORS] > 0 or s.counts[IMPLICIT] == 0 or s.wet.shape[0] > 0:
         return False  # laws of motors within limits, and of water, are taken at the end of the step
-    return (has_gained or turns_fast(s, h)) and is_soft(s)
+    return ((has_gained and has_joints(s)) or turns_fast(s, h)) and is_soft(s)
+
+
+@inlined
+def has_joints(s):
+    """Whether there is more than free bodies: those gain nothing in flight, they turn by a rule of their own."""
+    found = False
+    for i in range(s.tree.shape[0]):
+        found = found or s.tree[i, KIND] != FREE
+    return found
 
 
 @inlined

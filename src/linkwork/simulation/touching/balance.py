@@ -19,9 +19,8 @@ import math
 
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.aba import TWIST
-from linkwork.model.kernels.joint_kernels import joint_spring_energy
 from linkwork.model.layout import ARMATURE, DOF, INERTIA, V
-from linkwork.simulation.energy import energies, energies_where
+from linkwork.simulation.energy import MOVED, PLACED, UNPLACED, energies, energies_where, spring_energy
 from linkwork.simulation.integrators.euler import note_efforts
 from linkwork.simulation.loading.accelerate import load_wrench
 from linkwork.simulation.loading.acting import BY_GIVEN, BY_MOTOR
@@ -84,7 +83,7 @@ def open_balance(table):
         by_forces += 0.5 * dot6(change, rigid_times_twist(inertia, change))
         moment = matvec3(R, (inertia[1], inertia[2], inertia[3]))
         potential -= dot3(g, add3(moment, scale3(inertia[0], load3(s.world, i, 9))))
-        springs += joint_spring_energy(s.tree, s.dof, s.rest, i, s.start_q)
+        springs += spring_energy(s, i, s.start_q)
         for d in range(s.tree[i, V], s.tree[i, V] + s.tree[i, DOF]):
             kinetic += 0.5 * s.dof[d, ARMATURE] * s.start_v[d] * s.start_v[d]
     t.balance[KINETIC_START], t.balance[BY_FORCES] = kinetic, by_forces
@@ -116,8 +115,8 @@ def judge_balance(table, h):
     s = moving_of(table)
     t = touch_of(table)
     b = t.balance
-    is_placed = s.counts[COMPOSITES_READY] != 0 or b[WAS_TOUCHING] == TOUCHED_AND_PLACED
-    kinetic, potential = energies_where(table, is_placed)
+    placed = PLACED if s.counts[COMPOSITES_READY] != 0 else UNPLACED
+    kinetic, potential = energies_where(table, MOVED if b[WAS_TOUCHING] == TOUCHED_AND_PLACED else placed)
     size = b[KINETIC_START] + kinetic + abs(potential)
     if not size < math.inf:
         return OVERFLOW
@@ -162,7 +161,7 @@ def given_on_the_way(s, springs_start, h):
         w, v = load3(s.work, i, TWIST), load3(s.work, i, TWIST + 3)
         momentum = add3(scale3(inertia[0], v), cross3(w, (inertia[1], inertia[2], inertia[3])))
         power += dot3(g, matvec3(load9(s.world, i, 0), momentum))
-        springs += joint_spring_energy(s.tree, s.dof, s.rest, i, s.q)
+        springs += spring_energy(s, i, s.q)
     return h * power + max(springs_start - springs, 0.0)
 
 
