@@ -20,6 +20,8 @@ ROUND = tuple(
     for k in range(DIRECTIONS)
 )
 C, S = math.cos(0.1), math.sin(0.1)  # [rad] to both sides of the direction before
+SOFT = 1e-10  # of the sum of responses: softness that makes K regular
+STILL = 1e-2  # of its velocity without its impulse: more is left where nothing stops the contact
 MOST_TRIALS = 30  # between two of them
 AGREES = 1e-11  # of their distance
 NOTHING = (0.0, 0.0, 0.0)
@@ -44,18 +46,21 @@ def solve_single(mu, ways, K, q, before):
 
 @inlined
 def sticking(ways, K, q):
-    """-K⁻¹q; NaN where K is singular."""
-    nn, n1, n2, aa, ab, bb = K
+    """-K⁻¹q, the least impulse but for SOFT where K is singular; NaN where none stops the contact."""
+    soft = SOFT * (K[0] + K[3] + K[5])
+    nn, n1, n2, aa, ab, bb = K[0] + soft, K[1], K[2], K[3] + soft, K[4], K[5] + soft
     if ways == 1:
         det = nn * aa - n1 * n1
-        return -(aa * q[0] - n1 * q[1]) / det, -(nn * q[1] - n1 * q[0]) / det, 0.0
-    A, B, C = aa * bb - ab * ab, n2 * ab - n1 * bb, n1 * ab - n2 * aa
-    det = nn * A + n1 * B + n2 * C
-    D, E, F = nn * bb - n2 * n2, n1 * n2 - nn * ab, nn * aa - n1 * n1
-    n = -(A * q[0] + B * q[1] + C * q[2]) / det
-    a = -(B * q[0] + D * q[1] + E * q[2]) / det
-    b = -(C * q[0] + E * q[1] + F * q[2]) / det
-    return n, a, b
+        n, a, b = -(aa * q[0] - n1 * q[1]) / det, -(nn * q[1] - n1 * q[0]) / det, 0.0
+    else:
+        A, B, C = aa * bb - ab * ab, n2 * ab - n1 * bb, n1 * ab - n2 * aa
+        det = nn * A + n1 * B + n2 * C
+        D, E, F = nn * bb - n2 * n2, n1 * n2 - nn * ab, nn * aa - n1 * n1
+        n = -(A * q[0] + B * q[1] + C * q[2]) / det
+        a = -(B * q[0] + D * q[1] + E * q[2]) / det
+        b = -(C * q[0] + E * q[1] + F * q[2]) / det
+    stops = soft * max(abs(n), abs(a), abs(b)) <= STILL * max(abs(q[0]), abs(q[1]), abs(q[2]))  # u = -soft λ
+    return (n, a, b) if stops else (math.nan, 0.0, 0.0)
 
 
 @inlined

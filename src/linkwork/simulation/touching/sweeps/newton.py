@@ -75,9 +75,13 @@ def solve_laws(table, count, limits, tolerance, most):
             go_round(table, count, limits, ROUNDS)
             residual = breach(table, count, limits, w.eta, w.u)
             best = keep_better(w, count, limits, residual, best)
-            best = min(best, try_steps(table, count, limits, tolerance, most, residual, best, SETS))
-            if best <= enough:
+            residual = try_steps(table, count, limits, tolerance, most, residual, best, SETS)
+            if min(best, residual) <= enough:
+                best = min(best, residual)
                 break
+            if not residual <= best:  # what was better goes on
+                take_back(w, count, limits, BEST)
+            best = min(best, residual)
         copy_rows(w.center, w.eta, all_rows(w, count, limits))
         descend(table, count, limits, SOFT, INNER)
         residual = breach(table, count, limits, w.eta, w.u)
