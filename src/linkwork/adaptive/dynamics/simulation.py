@@ -407,7 +407,8 @@ class AdaptiveDynamics(Dynamics):
             self._forces.load_metric()
         is_chosen = not may_be_all and not wants_all
         few_at_a_time = is_chosen and is_dear(counts.item(JOINT_COUNT), self.model.n_bodies)
-        self._region.update(self._choice, few_at_a_time and not self._forces.are_any)
+        is_plain = not self._forces.are_any and self.contact is None  # with contact it brought nothing
+        self._region.update(self._choice, few_at_a_time and is_plain)
         covers_all = wants_all or counts.item(UNTIL_ASKED) > 0
         self._is_proven = covers_all or not passes
         if self._is_proven:
