@@ -63,7 +63,7 @@ def main(wanted: list[str]) -> None:
             continue
         rows.append(
             f'<figure markdown="span">\n![{title}](pictures/gallery/{name}.png)\n'
-            f"<figcaption>{title}<br>`linkwork view {name}`</figcaption>\n</figure>\n"
+            f"<figcaption>{title}<br><code>linkwork view {name}</code></figcaption>\n</figure>\n"
         )
     page = HEAD + '<div class="gallery" markdown="1">\n' + "\n".join(rows) + "</div>\n"
     (DOCS / "gallery.md").write_text(page, encoding="utf-8")
