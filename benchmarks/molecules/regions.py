@@ -72,7 +72,7 @@ def simulations(protein: Any, part: Any, whole: Any, field: Any, residues: tuple
 
 
 def pinned(protein: Any, whole: Any, residues: tuple[int, int]) -> lw.AdaptiveDynamics:
-    """The region in adaptive dynamics of the whole chain: what lies behind it is carried along, and meets what is before."""
+    """The region in adaptive dynamics of the whole chain: what lies behind it is carried along, past what is before."""
     chain = protein.flexible(residues, closed=False)
     speed = warm(chain).v
     q, v = protein.state.q, np.zeros(protein.model.nv)

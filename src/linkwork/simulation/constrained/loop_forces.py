@@ -1,8 +1,9 @@
 """The forces that keep loops closed and joints coupled: (J M⁻¹ Jᵀ) λ = -(J q̈₀ + J̇ v), and the steps that close
 what integrators open.
 
-J M⁻¹ Jᵀ comes row by row from the answers to wrenches along it (`responses`). Gaps g are closed by δq = -M⁻¹Jᵀ (J M⁻¹ Jᵀ)⁺ g, slips
-by the impulses that stop them, with the factors at one point near the end of the step. Theory: docs/theory/loops.md.
+J M⁻¹ Jᵀ comes row by row from the answers to wrenches along it (`responses`). Gaps g are closed by
+δq = -M⁻¹Jᵀ (J M⁻¹ Jᵀ)⁺ g, slips by the impulses that stop them, with the factors at one point near the end of the step.
+Theory: docs/theory/loops.md.
 """
 
 import math
@@ -268,7 +269,7 @@ def close_from(table, rank, slips):
 
 @routine
 def stop_slips(table):
-    """Takes out of the velocities what constraints do not allow: v ← v - M⁻¹Jᵀ (J M⁻¹ Jᵀ)⁺ J v; LOOPS_OPEN at a gimbal lock.
+    """Takes out of the velocities what constraints do not allow, M⁻¹Jᵀ (J M⁻¹ Jᵀ)⁺ J v; LOOPS_OPEN at a gimbal lock.
 
     Noise of covariance kT M⁻¹ becomes that of the linkage with its loops closed.
     """
