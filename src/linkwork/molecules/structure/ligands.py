@@ -166,7 +166,7 @@ def _turning(graph: _Graph, ligand: set[int], joined: Sequence[Bond], turn: bool
     links = {(min(bond), max(bond)) for bond in joined}
     given = {}
     for a, b in {(min(bond), max(bond)) for bond in graph.bonds if ligand.issuperset(bond)} | links:
-        # Angles at a link are those of the worst part of many files (retinal in 3PQR: 114° at NZ, 106° at C15); its length is not
+        # In many files the angles at a link are poor (retinal in 3PQR: 114° at NZ, 106° at C15), and its length is good
         is_double = graph.is_short(a, b) if (a, b) in links else graph.is_planar(a) and graph.is_planar(b)
         has_more = len(graph.heavy(a)) > 1 and len(graph.heavy(b)) > 1
         may = turn or (a, b) in links

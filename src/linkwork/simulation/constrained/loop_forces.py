@@ -262,7 +262,7 @@ def close_from(table, rank, slips):
 
 @routine
 def stop_slips(table):
-    """Takes out of the velocities what constraints do not allow: v ← v - M⁻¹Jᵀ (J M⁻¹ Jᵀ)⁺ J v; LOOPS_OPEN at a gimbal lock.
+    """Takes out of the velocities what constraints do not allow, M⁻¹Jᵀ (J M⁻¹ Jᵀ)⁺ J v; LOOPS_OPEN at a gimbal lock.
 
     Noise of covariance kT M⁻¹ becomes that of the linkage with its loops closed.
     """

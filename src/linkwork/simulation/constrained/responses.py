@@ -82,7 +82,7 @@ def mark_paths(s, touched, mark, members):
 
 @routine
 def answer_row(table, count, row, r, ends, k):
-    """Accelerations `answer` of the first so many `members`, for row r (12 numbers) of J: wrenches on both ends of loop k."""
+    """Accelerations `answer` of so many `members`, for row r (12 numbers) of J: wrenches on both ends of loop k."""
     s = moving_of(table)
     x = constraints_of(table)
     for e in range(count):

@@ -13,7 +13,7 @@ change. Three kinds of pairs follow:
 import numpy as np
 
 from linkwork.core.jit import inlined, routine
-from linkwork.molecules.forces.pair_forces import BEYOND2
+from linkwork.molecules.forces.pairs.pair_forces import BEYOND2
 from linkwork.molecules.forces.solvent.born import radius_of
 from linkwork.molecules.forces.solvent.screening import screened
 from linkwork.molecules.forces.solvent.tables import (

@@ -6,7 +6,7 @@ Eight pairs at a time by the series; pairs too near for it one by one. Theory an
 import math
 
 from linkwork.core.jit import inlined, routine
-from linkwork.molecules.forces.pair_forces import BEYOND2
+from linkwork.molecules.forces.pairs.pair_forces import BEYOND2
 from linkwork.molecules.forces.solvent.integrals import (
     NECK_FAR,
     NECK_NEAR,

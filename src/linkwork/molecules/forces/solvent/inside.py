@@ -4,8 +4,8 @@ import math
 
 from linkwork.core.jit import inlined, routine
 from linkwork.molecules.forces.kernel import carried_by_one
-from linkwork.molecules.forces.pair_forces import BEYOND2
-from linkwork.molecules.forces.pair_list import last_of_kin, within_reach
+from linkwork.molecules.forces.pairs.pair_forces import BEYOND2
+from linkwork.molecules.forces.pairs.pair_list import last_of_kin, within_reach
 from linkwork.molecules.forces.solvent.descreening import distance2, eight_integrals, integrals_of_pair
 from linkwork.molecules.forces.solvent.tables import CLOSE, INSIDE_IS_VALID, KIN_COUNT
 from linkwork.molecules.forces.tables import BLOCK, CUTOFF2, FIELD_INSIDE_FULL, FIELD_OK

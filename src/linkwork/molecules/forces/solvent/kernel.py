@@ -6,7 +6,7 @@ Sums of integrals → Born radii → all pair forces and ∂E/∂B → forces th
 from linkwork.core.jit import kernel, routine
 from linkwork.molecules.forces.bonded_forces import bonded_forces
 from linkwork.molecules.forces.kernel import choose_terms, gather_wrenches
-from linkwork.molecules.forces.pair_list import refresh_list
+from linkwork.molecules.forces.pairs.pair_list import refresh_list
 from linkwork.molecules.forces.solvent.born import find_radii, pass_on
 from linkwork.molecules.forces.solvent.changing import find_changing, refresh_curves, screening_of_changing
 from linkwork.molecules.forces.solvent.descreening import forces_through_radii, sum_integrals

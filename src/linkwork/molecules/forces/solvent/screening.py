@@ -9,7 +9,7 @@ Pairs inside a rigid part keep r, and their forces move nothing; what they do to
 import math
 
 from linkwork.core.jit import inlined, routine
-from linkwork.molecules.forces.pair_forces import eight_pairs, law_of
+from linkwork.molecules.forces.pairs.pair_forces import eight_pairs, law_of
 from linkwork.molecules.forces.solvent.descreening import distance2, push_apart
 from linkwork.molecules.forces.solvent.tables import CHARGE, KIN_COUNT, SHIFT
 from linkwork.molecules.forces.tables import AT_WORK, BLOCK, CUTOFF2, SWITCH_SLOPE

@@ -8,7 +8,7 @@ when somebody asks for them.
 """
 
 from linkwork.core.jit import inlined, routine
-from linkwork.molecules.forces.pair_forces import eight_pairs, law_of
+from linkwork.molecules.forces.pairs.pair_forces import eight_pairs, law_of
 from linkwork.molecules.forces.tables import (
     AT_WORK,
     BLOCK,

@@ -7,14 +7,14 @@ second mention. Blocks are first compared by the spheres around them, then each 
 import math
 
 from linkwork.core.jit import inlined, routine
-from linkwork.molecules.forces.at_work import (
+from linkwork.molecules.forces.pairs.at_work import (
     find_atoms_at_work,
     largest_move2,
     place_all_atoms,
     place_atoms_at_work,
     remember_bodies,
 )
-from linkwork.molecules.forces.surroundings import everything_is_listed, pack_surroundings
+from linkwork.molecules.forces.pairs.surroundings import everything_is_listed, pack_surroundings
 from linkwork.molecules.forces.tables import (
     BLOCK,
     FIELD_LIST_FULL,
