@@ -155,7 +155,7 @@ class Balance:
     ) -> tuple[float, float]:
         """x (m, nv) for several right sides, as `elimination.solve.solve_sides` says."""
         tree = self.arrays.tree
-        return solve_sides(tree, self.place, self.work.factors, back, self.sides, right, pushes, x, answers)  # type: ignore[no-any-return]
+        return solve_sides(tree, self.place, self.work.factors, back, self.sides, right, pushes, x, answers)
 
     def negative_direction(self, body: int, x: FloatArray) -> float:
         """x along which the factored energy falls away; returns the largest rotation of a body."""
