@@ -111,11 +111,8 @@ class Balance:
         tree = self.arrays.tree
         if (tree[:, KIND] == FREE).any():
             return True
-        helical = tree[:, KIND] == HELICAL
-        axes = np.concatenate(
-            [self.arrays.body[helical, AXIS : AXIS + 3], self.arrays.screws[:, SCREW_AXIS : SCREW_AXIS + 3]]
-        )
-        return bool((np.abs(axes).max(axis=1, initial=0.0) == 0.0).any())
+        turns = self.arrays.body[:, AXIS : AXIS + 3].any(axis=1) | (tree[:, KIND] != HELICAL)
+        return not (turns.all() and self.arrays.screws[:, SCREW_AXIS : SCREW_AXIS + 3].any(axis=1).all())
 
     def weigh(self) -> tuple[float, float]:
         """Unbalanced efforts at `place`; returns the largest sums of forces [N] and moments [N·m]."""
