@@ -111,11 +111,8 @@ class Balance:
         tree = self.arrays.tree
         if (tree[:, KIND] == FREE).any():
             return True
-        helical = tree[:, KIND] == HELICAL
-        axes = np.concatenate(
-            [self.arrays.body[helical, AXIS : AXIS + 3], self.arrays.screws[:, SCREW_AXIS : SCREW_AXIS + 3]]
-        )
-        return bool((np.abs(axes).max(axis=1, initial=0.0) == 0.0).any())
+        turns = self.arrays.body[:, AXIS : AXIS + 3].any(axis=1) | (tree[:, KIND] != HELICAL)
+        return not (turns.all() and self.arrays.screws[:, SCREW_AXIS : SCREW_AXIS + 3].any(axis=1).all())
 
     def weigh(self) -> tuple[float, float]:
         """Unbalanced efforts at `place`; returns the largest sums of forces [N] and moments [N·m]."""
@@ -155,7 +152,7 @@ class Balance:
     ) -> tuple[float, float]:
         """x (m, nv) for several right sides, as `elimination.solve.solve_sides` says."""
         tree = self.arrays.tree
-        return solve_sides(tree, self.place, self.work.factors, back, self.sides, right, pushes, x, answers)  # type: ignore[no-any-return]
+        return solve_sides(tree, self.place, self.work.factors, back, self.sides, right, pushes, x, answers)
 
     def negative_direction(self, body: int, x: FloatArray) -> float:
         """x along which the factored energy falls away; returns the largest rotation of a body."""

@@ -32,7 +32,7 @@ def hang(model: Model, acting: Acting, q: FloatArray, max_sweeps: int) -> tuple[
 
     Where it may not, loops are closed.
     """
-    balance = Balance(model.without_loops, acting, q)
+    balance = Balance(model, acting, q)
     length = max(balance.scales.length, 1e-300)
     system = LoopSystem(loop_plan(model), q, balance.work.still, balance.place.world)
     gap = float(np.abs(system.gap).max(initial=0.0))
@@ -43,7 +43,7 @@ def hang(model: Model, acting: Acting, q: FloatArray, max_sweeps: int) -> tuple[
         settle_tree(balance, ROUGHLY, max_sweeps, False)
     else:
         loads = balance.scales.effort
-        balance = Balance(model.without_loops, pinned, q)
+        balance = Balance(model, pinned, q)
         settle_tree(balance, WITH_PINS * loads / max(balance.scales.effort, 1e-300), max_sweeps, False)
     found, is_far = balance.place.q.copy(), pinned is not acting
     return found if is_far else closed_at(model, found), balance.sweeps, is_far
