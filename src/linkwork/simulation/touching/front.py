@@ -28,7 +28,7 @@ from linkwork.simulation.parts.part import Entry, Saved
 from linkwork.simulation.reporting.energy_watch import LARGEST_GAIN
 from linkwork.simulation.touching import arrays as ta
 from linkwork.simulation.touching.explaining import explain_contact
-from linkwork.simulation.touching.neighbours import without_neighbours
+from linkwork.simulation.touching.search.neighbours import without_neighbours
 from linkwork.simulation.touching.sweeps.memory import make_sweeps
 
 FloatArray = NDArray[np.float64]
