@@ -84,7 +84,8 @@ def free_motion(table, h):
         store6(t.before, i, 0, load6(s.work, i, TWIST))
     speed_up(s, h)
     for i in range(s.tree.shape[0]):
-        store6(t.twists, i, 0, to_world(load9(s.world, i, 0), move_placed(s, i)))
+        twist = move_placed(s, i)  # before its rotation is read
+        store6(t.twists, i, 0, to_world(load9(s.world, i, 0), twist))
 
 
 @routine
