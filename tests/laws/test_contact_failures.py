@@ -159,7 +159,7 @@ def test_pivots_tell_a_matrix_that_is_none():
     for n in (3, 12, 30):
         J = rng.normal(size=(n, n // 2 + 1))  # of lower rank than n: redundant contacts
         good = J @ J.T
-        scratch = np.zeros((n, n))
+        scratch = np.zeros(n * n)
         assert is_semidefinite.py_func(good, n, scratch)
         bad = good - 0.1 * np.abs(good).max() * np.eye(n)
         assert not is_semidefinite.py_func(bad, n, scratch)
