@@ -60,7 +60,7 @@ def test_the_bound_is_what_is_hidden_whatever_changed_since(model):
         for _ in range(10):
             sim.step(H)
         disturb(sim, force, rng, k)
-        ready.add(sim._region._still_ready())
+        ready.add(sim.view.region._still_ready())
         report = sim.update_region(10 * H)
         qdd = lw.forward_dynamics(model, sim.state, efforts_of(sim), wrenches_of(sim))
         still = np.ones(model.n_bodies, dtype=bool)
@@ -119,9 +119,9 @@ def test_a_checkpoint_goes_on_where_nodes_wait(model):
     for k in range(8):
         hit(sim, k)
         for _ in range(30):
-            if not sim._region.are_waiting:
+            if not sim.view.region.are_waiting:
                 sim.step(H)
-    assert sim._region.are_waiting
+    assert sim.view.region.are_waiting
     other = lw.AdaptiveDynamics(model, model.neutral(), max_active_joints=8)
     other.restore(sim.checkpoint())
     for _ in range(25):

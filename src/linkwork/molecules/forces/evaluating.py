@@ -66,10 +66,10 @@ def evaluate_with_room(field: Any, poses: FloatArray, out: FloatArray) -> float:
 
 def addresses_of(field: Any) -> NDArray[np.int64]:
     """The table of a field's arrays, made anew where they were replaced."""
-    described, table = getattr(field, "_described", (None, np.zeros(0, dtype=np.int64)))
+    described, table = getattr(field, "described", (None, np.zeros(0, dtype=np.int64)))
     if described is not field.tables:
         table = describe(*field.tables)
-        field._described = field.tables, table
+        field.described = field.tables, table
     return table
 
 

@@ -122,7 +122,7 @@ class CompiledField(FieldQuestions):
     def __getstate__(self) -> dict[str, Any]:
         """Without the table of addresses, which are those of this field's arrays."""
         state = super().__getstate__()
-        state.pop("_described", None)
+        state.pop("described", None)
         return state
 
     @property
