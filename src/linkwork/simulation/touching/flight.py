@@ -43,10 +43,19 @@ def open_after_flight(table):
 
 @inlined
 def note_flight(table, status):
-    """After a part that was tried: whether it was a flight whose energy nothing but the integrator has changed."""
+    """After a part that was tried: whether it was a flight whose energy nothing but the integrator has changed.
+
+    Flights before anything has touched do not count: nothing in them depends on whether contact was asked for.
+    """
     s = moving_of(table)
     t = touch_of(table)
-    if status == OK and t.balance[WAS_TOUCHING] == 0.0 and s.wet.shape[0] == 0 and not is_driven(s):
+    if (
+        status == OK
+        and t.balance[TOP_KINETIC] > 0.0
+        and t.balance[WAS_TOUCHING] == 0.0
+        and s.wet.shape[0] == 0
+        and not is_driven(s)
+    ):
         t.balance[KINETIC_END] = FLEW
 
 
