@@ -76,9 +76,9 @@ def as_batch(model: Model, state: State) -> State:
     q = numbers(state.q, (count, model.nq), "state.q", owner)
     v = numbers(state.v, (count, model.nv), "state.v", owner)
     for what, rows in (("state.q", q), ("state.v", v)):
-        bad = np.argwhere(~np.isfinite(rows))
-        if bad.size:
-            k, j = bad[0].tolist()
+        finite = np.isfinite(rows)
+        if not finite.all():
+            k, j = np.argwhere(~finite)[0].tolist()
             raise StateError(f"{what}[{k}, {j}] is {rows[k, j]}; give finite numbers.")
     if model.quaternions.size:
         for k, row in enumerate(q):
@@ -128,6 +128,7 @@ def forward(
     count = len(rows.q)
     tau, external = _rows(effort, count, (model.nv,), "effort"), _rows(wrenches, count, (model.n_bodies, 6), "wrenches")
     qdd, status = np.empty((count, model.nv)), np.zeros(count, dtype=np.int64)
+    fails = np.empty(count, dtype=bool)
 
     def part(some: slice) -> None:
         work, dof_work = np.empty((model.n_bodies, ABA_BODY_WORK)), np.empty((model.nv, ABA_DOF_WORK))
@@ -135,17 +136,17 @@ def forward(
             model.arrays,
             rows.q[some],
             rows.v[some],
-            tau[some],
-            external[some],
+            _own(tau[some]),
+            _own(external[some]),
             work,
             dof_work,
             qdd[some],
             status[some],
         )
+        fails[some] = (status[some] != OK) | ~_finite_rows(qdd[some])
 
     share_out(part, count)
-    bad = (status != OK) | ~np.isfinite(qdd).all(axis=1)
-    for k in np.flatnonzero(bad).tolist():  # single calls say what is wrong, or warn
+    for k in np.flatnonzero(fails).tolist():  # single calls say what is wrong, or warn
         own = None if effort is None else tau[k]
         push = None if wrenches is None else external[k]
         at = State(rows.q[k], rows.v[k])
@@ -221,22 +222,32 @@ def _rnea(
 
     def part(some: slice) -> None:
         work, S = np.empty((model.n_bodies, RNEA_BODY_WORK)), np.empty((model.nv, 6))
-        rnea_many(arrays, q[some], v[some], still[some], external[some], work, S, effort[some])
+        own, push = _own(still[some]), _own(external[some])
+        rnea_many(arrays, q[some], v[some], own, push, work, S, effort[some])
 
     share_out(part, len(q))
 
 
 def _rows(value: ArrayLike | None, count: int, shape: tuple[int, ...], what: str) -> FloatArray:
-    """An argument with a row per state: what is the same for all is repeated, what is not given is empty."""
+    """An argument with a row per state: a view of what is the same for all, empty where nothing is given."""
     if value is None:
         return np.zeros((count, 0, *shape[1:]))
     if np.ndim(value) == len(shape):
-        value = np.broadcast_to(np.asarray(value, dtype=float), (count, *np.shape(value)))
-    rows = np.ascontiguousarray(numbers(value, (count, *shape), what, f"a batch of {count} states"))
+        one = numbers(value, shape, what, f"a batch of {count} states")[None]
+        if _finite_rows(one).all():
+            return np.broadcast_to(one, (count, *shape))
+        rows = one
+    else:
+        rows = numbers(value, (count, *shape), what, f"a batch of {count} states")
     bad = np.flatnonzero(~_finite_rows(rows))
     if bad.size:
         raise StateError(f"{what}[{bad[0]}] is {shown(rows[bad[0]].tolist())}; give finite numbers.")
     return rows
+
+
+def _own(rows: FloatArray) -> FloatArray:
+    """Rows as kernels read them: a copy where they are one row seen many times."""
+    return np.require(rows, requirements=["C", "W"])
 
 
 def _finite_rows(rows: FloatArray) -> NDArray[np.bool_]:
