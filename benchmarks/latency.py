@@ -230,8 +230,8 @@ def pulls(lift: float) -> list[np.ndarray]:
 
 
 def near_middle(bodies: int, part: int) -> int:
-    """The body that is loaded: each part has another, at most a fourth of the linkage from the middle."""
-    return bodies // 2 + (37 * part) % max(1, bodies // 4)
+    """The body that is loaded: each part has another one next to the middle."""
+    return bodies // 2 + part % max(1, bodies // 50)
 
 
 def quasi_statics(model: lw.Model, part: int, what: str) -> Callable[[int], object]:
