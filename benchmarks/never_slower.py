@@ -5,6 +5,10 @@ For `QuasiStatics` a full step is one `aba` of all joints and a step of Euler's 
 first ten adaptive steps are for learning and are not timed. A point above the limit takes four times as many turns more,
 all of which count, so that no single moment of a busy machine decides. Before any timing the accelerations of a solve are
 compared with those of `aba`; of a motion, what its region hides with the bound of its last update.
+
+The grid is done point by point, small linkages first. With `--keep FILE` each point is written down when it is there, one
+line each, and those in the file are not measured again: a run that was stopped, or one for each size, goes on from there,
+and the tables and the picture are made of all of them.
 """
 
 from __future__ import annotations
@@ -12,9 +16,11 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+import math
 import statistics
 import time
 import warnings
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +29,10 @@ import numpy as np
 import linkwork as lw
 from linkwork.errors import LinkworkWarning
 
-from .harness import Requirement, TableReport, fill_in, on_cores, progress
+from .harness import Requirement, TableReport, as_they_come, fill_in, progress
 
 SIZES, QUICK_SIZES = (100, 1_000, 10_000, 100_000), (100,)
-EXPONENTS, QUICK_EXPONENTS = (0, 6, 11, 14, 16, 19, 24, 30), (0, 16)
+EXPONENTS, QUICK_EXPONENTS = tuple(range(0, 31, 2)), (0, 16)
 LOADS = (1, 100, 0)  # bodies that are pushed; 0: all
 LEARNING = 10  # steps
 MORE = 4  # times as many turns more for a point above the limit
@@ -35,7 +41,12 @@ MOST_PER_TURN = 20_000  # joints times steps of a turn, about: small linkages ma
 H = 1e-5  # [s]
 LIMIT = 1.15
 SIMULATIONS = ("QuasiStatics", "AdaptiveDynamics")
-LARGE, LARGE_EXPONENTS, LARGE_TURNS = 10_000, (0, 6, 11, 14, 30), 5  # of linkages so large
+# Of linkages so large, and of those ten times as large.
+LARGE, LARGE_EXPONENTS, LARGE_TURNS, LARGEST_TURNS = 10_000, (*range(0, 29, 4), 30), 5, 3
+LEAST_TURNS, POINT_TIME = (
+    3,
+    30.0,
+)  # turns that a point takes in any case; processor time [s] after which it takes no more
 COLORS = {"chain": "tab:blue", "tree": "tab:green", "molecule": "tab:orange", "millipede": "tab:red"}
 
 
@@ -44,12 +55,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--exponents", type=int, nargs="+", help="k of the tolerances 2^-k")
     parser.add_argument("--linkage", choices=tuple(COLORS), nargs="+", help="these only")
     parser.add_argument("--simulation", choices=SIMULATIONS, nargs="+", help="these only")
-    parser.add_argument("--workers", type=int, default=1, help="linkages at a time, each on a core of its own (1)")
-    parser.add_argument("--also", metavar="JSON", type=Path, nargs="+", default=[], help="runs that are shown as well")
+    parser.add_argument("--workers", type=int, default=1, help="points at a time, each on a core of its own (1)")
+    parser.add_argument(
+        "--point-time", type=float, default=POINT_TIME, help=f"[s] of the turns of one ({POINT_TIME:g})"
+    )
+    parser.add_argument("--seconds", type=float, default=math.inf, help="after these no point begins (none)")
+    parser.add_argument("--keep", metavar="FILE", type=Path, help="of points, one line each: read, and added to")
     parser.add_argument("--out", metavar="FOLDER", type=Path, help="write the plot there")
     parser.add_argument("--page", metavar="FILE", type=Path, help="fill the tables of a Markdown page in")
 
 
+@lru_cache(maxsize=1)
 def make(name: str, joints: int) -> lw.Model:
     linkage: lw.Linkage
     if name == "chain":
@@ -65,23 +81,28 @@ def make(name: str, joints: int) -> lw.Model:
 
 
 def run(options: argparse.Namespace) -> TableReport:
-    sizes = tuple(options.joints or (QUICK_SIZES if options.quick else SIZES))
-    exponents = QUICK_EXPONENTS if options.quick else EXPONENTS
-    turns = QUICK_TURNS if options.quick else TURNS
-    report = TableReport("never_slower", {"joints": sizes, "exponents": exponents}, is_judged=not options.quick)
-    simulations = options.simulation or SIMULATIONS
-    tasks = []
-    for joints, simulation, name in itertools.product(sizes, simulations, options.linkage or COLORS):
-        large = joints >= LARGE and not options.quick
-        plan = (LARGE_EXPONENTS, LARGE_TURNS) if large else (exponents, turns)
-        plan = (tuple(options.exponents or plan[0]), plan[1])
-        tasks += [(simulation, name, joints, count, *plan) for count in LOADS if count < joints]
-    tasks.sort(key=lambda task: -task[2])  # the longest first, so that all cores end together
-    found = list(itertools.chain.from_iterable(on_cores(points, tasks, options.workers)))
-    for earlier in options.also:
-        found += json.loads(earlier.read_text(encoding="utf-8"))["results"]
+    sizes = tuple(sorted(options.joints or (QUICK_SIZES if options.quick else SIZES)))
+    report = TableReport("never_slower", {"joints": sizes}, is_judged=not options.quick)
+    found = kept_points(options.keep)
+    known = {key_of(point) for point in found}
+    tasks = [task for task in tasks_of(options, sizes) if (*task[:3], task[3] or task[2], task[4]) not in known]
+    if options.workers > 1 and tasks:  # kernels are compiled once, not by every process that comes to them
+        for simulation in options.simulation or SIMULATIONS:
+            point(simulation, make("molecule", QUICK_SIZES[0]), 1, 16, 1)
+    end = time.monotonic() + options.seconds
+    for k, found_point in as_they_come(timed_point, [(*task, end) for task in tasks], options.workers):
+        if found_point is None:
+            continue
+        found.append(found_point)
+        progress(f"point {k + 1} of {len(tasks)}: {found_point['case']} of {found_point['joints']:,}")
+        if options.keep is not None:
+            with options.keep.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(found_point) + "\n")
+    missing = len(tasks) + len(known) - len(found)
+    if missing:
+        report.notes.append(f"{missing} points were not begun within {options.seconds:g} s.")
     order = {simulation: k for k, simulation in enumerate(SIMULATIONS)}
-    found.sort(key=lambda r: (order[r["simulation"]], list(COLORS).index(r["case"]), r["joints"]))
+    found.sort(key=lambda r: (order[r["simulation"]], list(COLORS).index(r["case"]), *key_of(r)[2:]))
     report.results += found
     judge(report)
     if options.out is not None:
@@ -91,18 +112,50 @@ def run(options: argparse.Namespace) -> TableReport:
     return report
 
 
-def points(
-    simulation: str, name: str, joints: int, count: int, exponents: tuple[int, ...], turns: int
-) -> list[dict[str, Any]]:
-    """All tolerances of one linkage with so many bodies pushed."""
-    progress(f"{simulation}, {name} of {joints:,}, {count or 'all'} pushed")
-    model = make(name, joints)
+def kept_points(path: Path | None) -> list[dict[str, Any]]:
+    """Points of earlier runs; nothing where there is no file yet."""
+    if path is None or not path.exists():
+        return []
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line]
+
+
+def key_of(point: dict[str, Any]) -> tuple[str, str, int, int, int]:
+    """What tells a point of the grid from others."""
+    return point["simulation"], point["case"], point["joints"], point["pushed"], point["exponent"]
+
+
+def tasks_of(options: argparse.Namespace, sizes: tuple[int, ...]) -> list[tuple[Any, ...]]:
+    """Arguments of `timed_point`, all but the end: small linkages first, those of one linkage one behind the other."""
+    tasks = []
+    for joints, name in itertools.product(sizes, options.linkage or COLORS):
+        turns = TURNS if joints < LARGE else LARGE_TURNS if joints < 10 * LARGE else LARGEST_TURNS
+        exponents = EXPONENTS if joints < LARGE else LARGE_EXPONENTS
+        if options.quick:
+            turns, exponents = QUICK_TURNS, QUICK_EXPONENTS
+        for simulation in options.simulation or SIMULATIONS:
+            loads = [count for count in LOADS if count < joints]
+            for count, exponent in itertools.product(loads, options.exponents or exponents):
+                tasks.append((simulation, name, joints, count, exponent, turns, options.point_time))
+    return tasks
+
+
+def timed_point(
+    simulation: str, name: str, joints: int, count: int, exponent: int, turns: int, point_time: float, end: float
+) -> dict[str, Any] | None:
+    """One point of the grid; nothing after the `end`, by the clock that all processes share."""
+    if time.monotonic() > end:
+        return None
     where = {"simulation": simulation, "case": name, "joints": joints}
-    return [{**where, **point(simulation, model, count, exponent, turns)} for exponent in exponents]
+    return {**where, **point(simulation, make(name, joints), count, exponent, turns, point_time)}
 
 
-def point(simulation: str, model: lw.Model, count: int, exponent: int, turns: int) -> dict[str, Any]:
-    """One point of the grid: the time of an adaptive step over that of a full one, proven right before."""
+def point(
+    simulation: str, model: lw.Model, count: int, exponent: int, turns: int, point_time: float = POINT_TIME
+) -> dict[str, Any]:
+    """The time of an adaptive step over that of a full one, proven right before.
+
+    turns: of both, at least; point_time: processor time [s] after which no more are taken.
+    """
     state = model.random_state(1, speed=0.0)
     bodies = np.unique(np.linspace(0, model.n_bodies - 1, count or model.n_bodies).astype(int))
     random = np.random.default_rng(exponent)
@@ -114,9 +167,8 @@ def point(simulation: str, model: lw.Model, count: int, exponent: int, turns: in
         full = lw.FullDynamics(model, state, integrator="semi_implicit_euler", keep_momentum=False)
     else:
         sim, full = lw.AdaptiveDynamics(model, state, tolerance=2.0**-exponent), lw.FullDynamics(model, state)
-    for body in bodies.tolist():
-        for one in (sim, full):
-            one.apply_wrench(body, force=tuple(wrenches[body, 3:]), frame="body")
+    for one in (sim, full):
+        one.apply_wrenches(bodies, wrenches[bodies], frame="body")
     steps = LEARNING * max(1, min(200, MOST_PER_TURN // model.n_bodies) // LEARNING)  # whole rounds of updates
     if isinstance(sim, lw.QuasiStatics) and model.n_bodies > LARGE:
         steps = 1
@@ -129,8 +181,11 @@ def point(simulation: str, model: lw.Model, count: int, exponent: int, turns: in
         adaptive_s, full_s = [], []
         ratios: list[float] = []
         is_above = False  # after the first turns
+        last_turn = time.process_time() + point_time
         while len(ratios) < turns or (len(ratios) < (1 + MORE) * turns and is_above):
             began = time.process_time()
+            if len(ratios) >= LEAST_TURNS and began > last_turn:
+                break
             sim.advance(H, steps)
             between = time.process_time()
             full.advance(H, steps)
@@ -149,6 +204,7 @@ def point(simulation: str, model: lw.Model, count: int, exponent: int, turns: in
         "adaptive_s": statistics.median(adaptive_s),
         "full_s": statistics.median(full_s),
         "ratio": statistics.median(ratios),
+        "turns": len(ratios),
         "spread": [min(ratios), max(ratios)],
         "bound": bound,
         "error": error,

@@ -1,8 +1,10 @@
 """Linkages on one GPU: a million joints in milliseconds, thousands of samples at once, against every core of the CPU.
 
 Accelerations are compared with those of `aba` on the CPU before anything is timed. A timed call is complete: it begins with
-q, v and efforts in CuPy arrays and ends when the accelerations are there, waiting included. Bytes are those that each sweep
-must read and write once; the bandwidth beside them is that of a large copy on the same machine.
+q, v and efforts in CuPy arrays and ends when the accelerations are there, waiting included. Calls of one kind follow each
+other for a tenth of a second before another kind has its turn: what a program gets that calls in a loop. What the first
+calls take after a pause is a part of its own (`--parts pauses`). Bytes are those that each sweep must read and write once;
+the bandwidth beside them is that of a large copy on the same machine.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from linkwork.gpu.cuda import load_cupy
 from ..harness import Report, Requirement, progress, take_turns
 from .cases import SEED, SHAPES, AllCores, figure_of_hinges, random_states
 from .peers import STEPS, MujocoRollout
-from .settings import time_kernels, try_settings
+from .settings import IN_A_LOOP, time_kernels, try_pauses, try_settings
 
 AGREEMENT = 1e-9  # relative, in the largest entry
 LIMITS = {
@@ -45,7 +47,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--shapes", nargs="+", choices=SHAPES, default=list(SHAPES), help="which shapes (all)")
     parser.add_argument("--batch", type=int, default=BATCH, help=f"samples of the figure of hinges ({BATCH})")
     parser.add_argument(
-        "--parts", nargs="+", choices=PARTS, default=list(DEFAULT), help="which parts (all but settings and kernels)"
+        "--parts",
+        nargs="+",
+        choices=PARTS,
+        default=list(DEFAULT),
+        help="which parts (all but settings, kernels and pauses)",
     )
 
 
@@ -126,7 +132,8 @@ def long_linkages(report: Report, options: argparse.Namespace, cupy: Any, bandwi
             difference = check(f"{shape}, 2^{power} joints", call().get(), case.expected)
             single, single_call = case.on_device("float32")
             calls = {"gpu": case.waiting(call), "gpu, float32": case.waiting(single_call), "aba, one core": case.aba}
-            timings = take_turns(calls, options.rounds if power < 19 else min(options.rounds, 7), sample_time=5e-3)
+            rounds = options.rounds if power < 19 else min(options.rounds, 7)
+            timings = take_turns(calls, rounds, sample_time=5e-3 if options.quick else IN_A_LOOP)
             moved = bytes_moved(device._plan(1)[0], case.model, 8)
             report.add_timings(
                 f"forward dynamics, {shape}", 2**power, timings, bytes_moved=moved, difference=difference
@@ -302,4 +309,4 @@ def samples(report: Report, options: argparse.Namespace, cupy: Any, bandwidth: f
 
 
 DEFAULT = {"long": long_linkages, "first": first_calls, "single": single_precision, "samples": samples}
-PARTS = {**DEFAULT, "settings": try_settings, "kernels": time_kernels}
+PARTS = {**DEFAULT, "settings": try_settings, "kernels": time_kernels, "pauses": try_pauses}

@@ -1,9 +1,12 @@
-"""How many bodies one thread of the GPU does one behind the other, tried in one run; and the time of each kernel."""
+"""How many bodies one thread of the GPU does one behind the other, tried in one run; the time of each kernel; calls after
+pauses."""
 
 from __future__ import annotations
 
 import argparse
 import statistics
+import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,6 +21,9 @@ from .cases import SEED, SHAPES
 
 STRANDS = (1, 4, 8, 16, 32)  # bodies
 AGREEMENT = 1e-9  # relative, in the largest entry
+IN_A_LOOP = 0.1  # [s] in which calls of one kind follow each other
+PAUSES = (0.0, 1e-3, 5e-3, 20e-3)  # [s] before a burst of calls
+BURST, PLACES = 50, (1, 2, 5, 10, 20, 50)  # calls, and those that are shown
 
 
 def state_of(cupy: Any, shape: str, joints: int) -> tuple[lw.Model, list[Any], np.ndarray]:
@@ -50,7 +56,7 @@ def try_settings(report: Report, options: argparse.Namespace, cupy: Any, bandwid
                 apart[name] = max(float(np.abs(x - expected).max() / np.abs(expected).max()) for x in found)
                 if apart[name] <= AGREEMENT:
                     calls[name] = setting
-            timings = take_turns(calls, options.rounds if power < 19 else min(options.rounds, 7), sample_time=5e-3)
+            timings = take_turns(calls, options.rounds if power < 19 else min(options.rounds, 7), sample_time=IN_A_LOOP)
             for name, difference in apart.items():
                 milliseconds = timings[name].median * 1e3 if name in timings else float("nan")
                 report.requirements.append(
@@ -111,3 +117,61 @@ def time_kernels(report: Report, options: argparse.Namespace, cupy: Any, bandwid
                 )
             del device, backend
             cupy.get_default_memory_pool().free_all_blocks()
+
+
+def try_pauses(report: Report, options: argparse.Namespace, cupy: Any, bandwidth: float) -> None:
+    """The 1st, 2nd, ... 50th call after the GPU had nothing to do, while the host slept or ran `aba`.
+
+    By the host's clock, and by events of the GPU around what it was given to do: where only the first of the two is larger
+    after a pause, it is the host that begins slowly.
+    """
+    for shape in options.shapes:
+        for power in options.sizes:
+            model, arrays, _ = state_of(cupy, shape, 2**power)
+            device = DeviceModel(model, schedule="levels")
+            state = lw.State(arrays[0].get(), arrays[1].get())
+
+            def busy(seconds: float, model: lw.Model = model, state: lw.State = state) -> None:
+                end = time.perf_counter() + seconds
+                while time.perf_counter() < end:
+                    lw.forward_dynamics(model, state)
+
+            call = waiting(cupy, device, arrays)
+            for _ in range(BURST):
+                call()
+            waits: dict[str, Callable[[float], None]] = {"asleep": time.sleep, "busy with aba": busy}
+            for pause in PAUSES:
+                for how, wait in waits.items() if pause else [("at work", time.sleep)]:
+                    bursts = np.array([burst_after(call, wait, pause) for _ in range(options.rounds)])
+                    host, on_device = np.median(bursts, axis=0)
+                    shown = ", ".join(f"{k}: {host[k - 1]:.3f} ({on_device[k - 1]:.3f})" for k in PLACES)
+                    report.requirements.append(
+                        Requirement(
+                            f"{shape}, 2^{power} joints, after {1e3 * pause:g} ms {how}", float(np.median(host)), "ms",
+                            "", True, detail=f"call, host (device): {shown}",
+                        )
+                    )  # fmt: skip
+
+
+def waiting(cupy: Any, device: DeviceModel, arrays: list[Any]) -> Callable[[], tuple[float, float]]:
+    """A complete call; its time by the host's clock and by the device's [ms]."""
+    start, end = cupy.cuda.Event(), cupy.cuda.Event()
+
+    def call() -> tuple[float, float]:
+        began = time.perf_counter()
+        start.record()
+        device.forward_dynamics(*arrays)
+        end.record()
+        device.backend.synchronize()
+        return 1e3 * (time.perf_counter() - began), cupy.cuda.get_elapsed_time(start, end)
+
+    return call
+
+
+def burst_after(
+    call: Callable[[], tuple[float, float]], wait: Callable[[float], None], pause: float
+) -> list[tuple[float, ...]]:
+    """Times of the calls of one burst after a pause: by the host, by the device [ms]."""
+    if pause:
+        wait(pause)
+    return list(zip(*(call() for _ in range(BURST)), strict=True))

@@ -1,6 +1,6 @@
 """What benchmarks share: fair timing, reports with verdicts, the environment, pages that a run fills in, other engines."""
 
-from .cores import on_cores
+from .cores import as_they_come, on_cores
 from .environment import cpu_model, environment, resident_bytes
 from .page import fill_in, fill_in_judged
 from .report import BUSY, Report, Requirement, TableReport
@@ -13,6 +13,7 @@ __all__ = [
     "Requirement",
     "TableReport",
     "Timing",
+    "as_they_come",
     "cpu_model",
     "duration",
     "environment",

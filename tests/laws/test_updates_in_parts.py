@@ -129,3 +129,24 @@ def test_a_checkpoint_goes_on_where_nodes_wait(model):
         assert (a.n_active, a.region_changes) == (b.n_active, b.region_changes)
         assert a.error_bound == pytest.approx(b.error_bound, rel=1e-6)
     np.testing.assert_array_equal(sim.state.v, other.state.v)
+
+
+def test_the_bound_knows_a_load_of_the_world_that_comes_back(make_tree):
+    """Every other time nothing acts when an update is prepared: where bodies stand in the world must be found then."""
+    model = make_tree(damping=True, stiffness=True, armature=True, **SHAPES["chain"])
+    sim = lw.AdaptiveDynamics(model, model.neutral(), max_active_joints=8, measure="absolute_linkage")
+    for k in range(24):
+        for _ in range(10):
+            sim.step(H)
+        if k % 2:
+            sim.clear_loads()
+        else:
+            sim.apply_wrench(60, force=(20.0, 30.0, 10.0), frame="world")
+        report = sim.update_region(10 * H)
+        qdd = lw.forward_dynamics(model, sim.state, efforts_of(sim), wrenches_of(sim))
+        still = np.ones(model.n_bodies, dtype=bool)
+        still[sim.active_bodies] = False
+        joint = np.repeat(np.arange(model.n_bodies), [joint.nv for joint in model.joints])
+        hidden = float(np.sqrt((qdd[still[joint]] ** 2).sum()))
+        assert hidden <= report.error_bound
+        assert report.error_bound - report.rounding_floor <= hidden + rounding(condition=1e6, scale=np.abs(qdd).max())

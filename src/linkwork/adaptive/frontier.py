@@ -24,22 +24,28 @@ def sort_open(opened, spare, count):
     total = count[OPEN_COUNT]
     if done == total:
         return
-    length = total - done
-    heap_sort(opened, done, length)
-    for k in range(length):
-        spare[k] = opened[done + k]
-    write = total - 1
-    a = done - 1
-    b = length - 1
-    while b >= 0:
-        if a >= 0 and opened[a] > spare[b]:
-            opened[write] = opened[a]
-            a -= 1
-        else:
-            opened[write] = spare[b]
-            b -= 1
-        write -= 1
+    heap_sort(opened, done, total - done)
+    merge(opened, done, total, spare)
     count[SORTED_COUNT] = total
+
+
+@inlined
+def merge(a, done, total, spare):
+    """Makes one ascending list of a[:done] and a[done:total], which are ascending. spare: as long as the second."""
+    length = total - done
+    for k in range(length):
+        spare[k] = a[done + k]
+    write = total - 1
+    first = done - 1
+    second = length - 1
+    while second >= 0:
+        if first >= 0 and a[first] > spare[second]:
+            a[write] = a[first]
+            first -= 1
+        else:
+            a[write] = spare[second]
+            second -= 1
+        write -= 1
 
 
 @routine

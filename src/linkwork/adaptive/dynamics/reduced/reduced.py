@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from linkwork.adaptive.frontier import heap_sort
-from linkwork.adaptive.nodes import carries_joint
+from linkwork.adaptive.frontier import heap_sort, merge
+from linkwork.adaptive.nodes import carries_joint, is_active
 from linkwork.adaptive.workspace import (
     ACTIVE_COUNT,
     Coefficients,
@@ -88,7 +88,7 @@ class Reduced(NamedTuple):
     coupled_place: Int1  # (e,) and in q
     coupled_dual: Float2  # (e, 6) wrench on the body, in its frame, that is a unit effort on the joint
     offset: Float1  # (c,) what the sums of coordinates are to be
-    stops: Int1  # (n,) of `simulation.stopping`
+    stops: Int1  # (n,) of `simulation.stopping`; at other times scratch
     at_rest: Float1  # (3,) zeros
     counts: Int1
 
@@ -139,19 +139,30 @@ def list_joints(plan, mechanism, run, reduced):
     Returns whether they are others than before.
     """
     before = reduced.counts[PIECES]
-    for k in range(before):
-        reduced.joint_before[k] = reduced.joint[k]
     count = 0
+    for k in range(before):  # those that go on moving are in order
+        i = reduced.joint[k]
+        reduced.joint_before[k] = i
+        if is_active(run, plan.joint[i]) and moves(mechanism, run, i):
+            reduced.joint[count] = i
+            count += 1
+    differs = count != before
+    stayed = count
     for k in range(run.counts[ACTIVE_COUNT]):
         node = run.active[k]
-        if carries_joint(plan, node) and moves(mechanism, run, plan.nodes[node, INDEX]):
-            reduced.joint[count] = plan.nodes[node, INDEX]
+        if not carries_joint(plan, node):
+            continue
+        i = plan.nodes[node, INDEX]
+        r = reduced.number[i]
+        was_there = r < before and reduced.joint_before[r] == i
+        if not was_there and moves(mechanism, run, i):
+            reduced.joint[count] = i
             count += 1
-    heap_sort(reduced.joint, 0, count)
+    if count > stayed:
+        differs = True
+        heap_sort(reduced.joint, stayed, count - stayed)
+        merge(reduced.joint, stayed, count, reduced.stops)
     reduced.counts[PIECES] = count
-    differs = count != before
-    for k in range(count):
-        differs = differs or reduced.joint[k] != reduced.joint_before[k]
     return differs
 
 

@@ -66,9 +66,17 @@ def stand(reduced, node, piece, R, p):
 
 
 @inlined
+def is_identity(R, p):
+    """Of a rotation and a position."""
+    return R[0] == 1.0 and R[4] == 1.0 and R[8] == 1.0 and p[0] == 0.0 and p[1] == 0.0 and p[2] == 0.0
+
+
+@inlined
 def add_rigid(s, piece, R, p, inertia):
     """Inertia of a rigid part at a pose in a piece; returns the potential energy of a part welded to the world."""
-    moved = rigid_to_parent(R, p, inertia)
+    moved = inertia
+    if not is_identity(R, p):  # most parts begin with the first body of their piece
+        moved = rigid_to_parent(R, p, inertia)
     if piece == WORLD:
         return -dot3((s.gravity[0], s.gravity[1], s.gravity[2]), (moved[1], moved[2], moved[3]))
     for e in range(10):
@@ -123,7 +131,9 @@ def place_nodes(table, plan, mechanism, c, run, reduced):
                 lower = right
                 stand(reduced, left, piece, R, p)
                 joint, Rl, pl = last_of(plan, c, run, reduced, left)
-                if joint == WORLD:
+                if joint == WORLD and is_identity(R, p):
+                    Ru, pu = Rl, pl
+                elif joint == WORLD:
                     Ru, pu = compose_pose(R, p, Rl, pl)
                 else:
                     upper = reduced.number[joint]

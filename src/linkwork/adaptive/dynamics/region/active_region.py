@@ -69,6 +69,7 @@ class ActiveRegion:
         self._is_renewed = False  # whether the linkage that moves has got these few changes
         self._ready = choice.NOT_READY  # what is assembled ahead of the next update
         self._opened = 0  # how many nodes were open then
+        self._are_placed = False  # whether these had their poses in the world then, which loads held there need
         self.are_waiting = False  # whether nodes are open that are to be closed
         self._closing = np.zeros(choice.SETTINGS)
         self._has_contact = moving.contact is not None and moving.contact.contact is not None
@@ -106,6 +107,7 @@ class ActiveRegion:
         if task == region.ASSEMBLE:  # where it fails, so does the update, which says why
             self._ready = choice.ALL_READY if status == mv.OK else choice.NOT_READY
             self._opened = self.tree.run.counts.item(ws.OPEN_COUNT)
+            self._are_placed = self.tree.run.counts.item(ws.LOAD_COUNT) > 0
             return
         if status != mv.OK:
             self._fail(status, status)
@@ -284,8 +286,11 @@ class ActiveRegion:
             self._ready = choice.ALL_BUT_DIRTY
 
     def _still_ready(self) -> int:
-        are_more = self._ready == choice.ALL_BUT_DIRTY and self.tree.run.counts.item(ws.OPEN_COUNT) != self._opened
-        return choice.MATRICES_READY if are_more else self._ready
+        if self._ready != choice.ALL_BUT_DIRTY:
+            return self._ready
+        counts = self.tree.run.counts
+        is_placed = self._are_placed or counts.item(ws.LOAD_COUNT) == 0
+        return self._ready if is_placed and counts.item(ws.OPEN_COUNT) == self._opened else choice.MATRICES_READY
 
     # --------------------------------------------------------------------------------------------------------- checkpoints
 

@@ -22,6 +22,8 @@ from linkwork.spatial.memory import add_to6, load3, load6, load9, load10, store6
 from linkwork.spatial.simd import lane_vector, vload, vstore
 from linkwork.spatial.vectors import ZERO6, sub6, twist_to_child
 
+NOTHING = 0  # flags of no node
+
 
 @inlined
 def evaluate_bias(plan, c, run, node):
@@ -45,7 +47,8 @@ def assemble_opened(plan, mechanism, c, run, what):
     """Coefficients of all opened nodes at the present state; returns a body that failed, or -1.
 
     what: flags of the nodes whose matrices are assembled; of the others only biases are renewed. Joints move in ACTIVE
-    nodes alone, so that the matrices of others stay as they were unless a joint was pinned (REBUILD).
+    nodes alone, so that the matrices of others stay as they were unless a joint was pinned (REBUILD). NOTHING: velocities
+    alone are others than at the last assembly, bodies stand where they stood.
     """
     nodes = plan.nodes
     run.counts[HEAP_COUNT] = 0  # the frontier is gathered anew; until then its memory serves the sort
@@ -63,7 +66,8 @@ def assemble_opened(plan, mechanism, c, run, what):
             gyroscopic = gyroscopic_wrench(load10(mechanism.body, i, INERTIA), load6(run.twist, node, 0))
             store6(c.joint_data, i, H_F, sub6(load6(run.wrench, i, 0), gyroscopic))
     if run.counts[LOAD_COUNT] > 0:  # the paths of loads are open, down to the bodies they act on
-        place_in_world(nodes, run.opened, count, c.joint_data, c.composite, run.world)
+        if what != NOTHING:
+            place_in_world(nodes, run.opened, count, c.joint_data, c.composite, run.world)
         for k in range(run.counts[LOAD_COUNT]):
             add_to6(c.joint_data, run.load_body[k], H_F, load_wrench(plan, run, k))
     add_loop_wrenches(c, run)

@@ -7,6 +7,7 @@ velocity metric, after a horizon, which go on moving. Theory: docs/theory/adapti
 import math
 
 from linkwork.adaptive.dynamics.region.articulated_metric import (
+    NOTHING,
     assemble_opened,
     expand_metric,
     renew_dirty,
@@ -55,7 +56,6 @@ from linkwork.simulation.loading.motor_law import motor_law
 NEWCOMERS = 0.25
 LEAST_NEWCOMERS = 4
 MANY = 1 << 30  # in the place of how many joined
-NOTHING = 0  # flags of no node
 ROOM = 0.7  # of a tolerance on a sum is spent on what stays closed, the rest on what closes
 
 

@@ -57,7 +57,8 @@ def form_floor(sim: AdaptiveDynamics, nothing_hidden: bool) -> None:
     size = _size(sim)
     if nothing_hidden or sim._forces.field is not None or not size > 0.0:
         return
-    if any(pin < 0 for pin in sim._region.pins.values()):  # joints are held
+    pins = sim._region.pins
+    if pins and min(pins.values()) < 0:  # joints are held
         known[FLOORS] = math.inf if sim._is_delicate else OTHER_UPDATES * known[PART] * size
         return
     if known[KNOWN] != 0.0 and not sim._is_delicate:
