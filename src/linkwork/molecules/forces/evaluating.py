@@ -11,7 +11,13 @@ from linkwork.core.bundles import describe
 from linkwork.errors import StateError
 from linkwork.molecules.forces.kernel import move_as_one, wrenches_on_bodies
 from linkwork.molecules.forces.solvent.kernel import move_as_one_in_solvent, wrenches_in_solvent
-from linkwork.molecules.forces.solvent.tables import KIN_COUNT, Solvent, SolventTables, make_solvent_work
+from linkwork.molecules.forces.solvent.tables import (
+    KIN_COUNT,
+    Solvent,
+    SolventTables,
+    make_solvent_work,
+    room_for_listed,
+)
 from linkwork.molecules.forces.tables import (
     BLOCK,
     FIELD_INSIDE_FULL,
@@ -75,16 +81,15 @@ def addresses_of(field: Any) -> NDArray[np.int64]:
 
 def with_longer_pairs(tables: SolventTables, listed: int) -> SolventTables:
     """The same tables with room for a longer list of neighbours."""
-    inverse, g = (aligned(BLOCK * listed) for _ in range(2))
-    first = np.zeros(listed, dtype=np.int64)
-    return tables._replace(work=tables.work._replace(near_first=first, pair_inverse=inverse, pair_g=g))
+    work = tables.work
+    return tables._replace(work=work._replace(**room_for_listed(len(work.near_row), listed)))
 
 
 def with_longer_inside(tables: SolventTables) -> SolventTables:
     """The same tables with room for twice as many pairs inside rigid parts, and close ones; the kin that moves is kept."""
     old = tables.work
     atoms = len(old.inside_row) - 1
-    work = make_solvent_work(atoms, len(tables.solvent.kin), 2 * len(old.inside_entry), len(old.pair_inverse) // BLOCK)
+    work = make_solvent_work(atoms, len(tables.solvent.kin), 2 * len(old.inside_entry), len(old.near_first) - atoms)
     kin = old.counters[KIN_COUNT]
     work.close_pair[:kin] = old.close_pair[:kin]
     work.kin_moves[:] = old.kin_moves

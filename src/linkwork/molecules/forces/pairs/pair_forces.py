@@ -28,21 +28,20 @@ def eight_pairs(law, fades, r2, inverse, inverse2, sigma, depth, qq):
     fades: whether one of them is beyond the switch.
     """
     k_field, c_field, begin_fade, fade = law
-    zero, one = splat(0.0), splat(1.0)
     s2 = sigma * sigma * inverse2
     s6 = s2 * s2 * s2
     attraction = depth * s6
     coulomb = qq * inverse
     field = k_field * qq
-    dispersion = attraction * (s6 - one)
-    push = attraction * (12.0 * s6 - splat(6.0))  # -r dE/dr
+    dispersion = attraction * (-1.0 + s6)
+    push = attraction * (-6.0 + 12.0 * s6)  # -r dE/dr
     if fades:
         r = r2 * inverse
-        x = fade * (r - splat(begin_fade))
-        x = vselect_less(x, zero, zero, vselect_less(x, one, x, one))
-        rest = one - x
+        x = fade * (-begin_fade + r)
+        x = vselect_less(x, 0.0, 0.0, vselect_less(x, 1.0, x, 1.0))
+        rest = 1.0 - x
         slope = (-30.0 * fade) * (x * x * rest * rest)  # dS/dr
-        S = one - x * x * x * (splat(10.0) - x * (splat(15.0) - 6.0 * x))
+        S = 1.0 - x * x * x * (10.0 - x * (15.0 - 6.0 * x))
         push = push * S - dispersion * slope * r
         dispersion = dispersion * S
     energy = dispersion + coulomb + (field * r2 - c_field * qq)

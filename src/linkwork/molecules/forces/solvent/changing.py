@@ -15,7 +15,7 @@ import numpy as np
 from linkwork.core.jit import inlined, routine
 from linkwork.molecules.forces.pairs.pair_forces import BEYOND2
 from linkwork.molecules.forces.solvent.born import radius_of
-from linkwork.molecules.forces.solvent.screening import screened
+from linkwork.molecules.forces.solvent.screening import QUARTER, screened
 from linkwork.molecules.forces.solvent.tables import (
     CHANGING,
     CHARGE,
@@ -147,7 +147,7 @@ def screened_inside(work, solvent, own, i, entry, bits, scale):
     kqq = solvent.parameters[CHARGE * p + i] * (
         vload(solvent.parameters, CHARGE * p + j) * vload(work.lanes, bits * BLOCK)
     )
-    quarter = (0.25 * own.inverse[i] / scale) * vload(own.inverse, j)
+    quarter = (QUARTER * own.inverse[i] / scale) * vload(own.inverse, j)
     over_f, _, _ = screened(
         vload(own.inside_r2, entry * BLOCK), (scale * own.born[i]) * vload(own.born, j), quarter, kqq
     )
@@ -229,7 +229,7 @@ def screening_of_both(work, solvent, own):
         numbered[NUMBERED_PULL * p + c] = 0.0
     energy = zero = splat(0.0)
     for c in range(count):
-        B, quarter = numbered[NUMBERED_BORN * p + c], 0.25 * numbered[NUMBERED_INVERSE * p + c]
+        B, quarter = numbered[NUMBERED_BORN * p + c], QUARTER * numbered[NUMBERED_INVERSE * p + c]
         charge = numbered[NUMBERED_CHARGE * p + c]
         pull = zero
         for k in range(own.both_row[c], own.both_row[c + 1]):
@@ -239,10 +239,10 @@ def screening_of_both(work, solvent, own):
             B_j = vload(numbered, NUMBERED_BORN * p + j)
             of_j = quarter * vload(numbered, NUMBERED_INVERSE * p + j)
             over_f, _, of_radii = screened(vload(own.both_r2, k * BLOCK), B * B_j, of_j, kqq)
-            vstore(numbered, NUMBERED_PULL * p + j, vload(numbered, NUMBERED_PULL * p + j) + B * of_radii)
+            vstore(numbered, NUMBERED_PULL * p + j, vload(numbered, NUMBERED_PULL * p + j) + (0.5 * B) * of_radii)
             pull = pull + of_radii * B_j
             energy = energy - (over_f - shift * kqq)
-        numbered[NUMBERED_PULL * p + c] += vsum(pull)
+        numbered[NUMBERED_PULL * p + c] += 0.5 * vsum(pull)
     for c in range(count):
         own.pull[own.changing[c]] += numbered[NUMBERED_PULL * p + c]
     return vsum(energy)

@@ -6,8 +6,9 @@ from linkwork.core.jit import inlined, routine
 from linkwork.molecules.forces.kernel import carried_by_one
 from linkwork.molecules.forces.pairs.pair_forces import BEYOND2
 from linkwork.molecules.forces.pairs.pair_list import last_of_kin, within_reach
-from linkwork.molecules.forces.solvent.descreening import distance2, eight_integrals, integrals_of_pair
-from linkwork.molecules.forces.solvent.tables import CLOSE, INSIDE_IS_VALID, KIN_COUNT
+from linkwork.molecules.forces.solvent.descreening import add_integrals, distance2, integrals_of_pair
+from linkwork.molecules.forces.solvent.necks import add_necks, necks_of
+from linkwork.molecules.forces.solvent.tables import CLOSE, HAS_NECK, INSIDE_IS_VALID, KIN_COUNT, SCALED2, SCALED3
 from linkwork.molecules.forces.tables import BLOCK, CUTOFF2, FIELD_INSIDE_FULL, FIELD_OK
 from linkwork.spatial.simd import splat, vload, vstore, vsum
 from linkwork.spatial.simd_math import vbits_less, vrsqrt, vselect_less
@@ -90,7 +91,16 @@ def keep_distances(work, solvent, own, i, j, mask, entry):
     close = splat(parameters[CLOSE * p + i]) + vload(parameters, CLOSE * p + j)
     inverse = vselect_less(r2, splat(BEYOND2), vrsqrt(r2), splat(0.0))
     inverse = vselect_less(r2, close * close, splat(0.0), inverse)
-    there, back = eight_integrals(solvent, parameters, p, i, j, r2, inverse)
+    there, back = add_integrals(
+        parameters[SCALED2 * p + i],
+        parameters[SCALED3 * p + i],
+        vload(parameters, SCALED2 * p + j),
+        vload(parameters, SCALED3 * p + j),
+        inverse,
+    )
+    if solvent.settings[HAS_NECK] != 0.0:
+        neck_there, neck_back = add_necks(necks_of(solvent, p, i, j), r2, inverse)
+        there, back = there + neck_there, back + neck_back
     own.inside_sum[i] += vsum(there)
     vstore(own.inside_sum, j, vload(own.inside_sum, j) + back)
     near = vbits_less(r2, close * close)

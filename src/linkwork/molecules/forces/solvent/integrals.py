@@ -18,7 +18,6 @@ near the best for 0 ≤ z ≤ 0.3 (1e-9), and the slope is that of the polynomia
 import math
 
 from linkwork.core.jit import inlined
-from linkwork.spatial.simd import splat
 
 SERIES_HOLDS = 0.3  # largest z
 G = (
@@ -33,21 +32,25 @@ G = (
     4.377248575452357,
 )
 H = tuple((2.0 + m) * g for m, g in enumerate(G))  # 2 g + z g'
-NECK_NEAR, NECK_FAR = 100.0, 3e5  # [nm⁻²], [nm⁻⁶] of the shape of a neck
+# A neck has the shape 1/(1 + 100 d² + 3e5 d⁶), d in nm from its place; with lengths in units of 3e5^(-1/6) nm that is
+# 1/(1 + NEAR d² + d⁶)
+NECK_UNIT = 3e5 ** (1.0 / 6.0)  # [nm⁻¹]
+NECK_NEAR = 100.0 / NECK_UNIT**2
 
 
 @inlined
-def series(z):
-    """g(z) of eight pairs."""
-    high = splat(G[4]) + z * (splat(G[5]) + z * (splat(G[6]) + z * (splat(G[7]) + G[8] * z)))
-    return splat(G[0]) + z * (splat(G[1]) + z * (splat(G[2]) + z * (splat(G[3]) + z * high)))
+def polynomial(c, z):
+    """Σ c_m z^m up to the eighth power."""
+    high = c[4] + z * (c[5] + z * (c[6] + z * (c[7] + c[8] * z)))
+    return c[0] + z * (c[1] + z * (c[2] + z * (c[3] + z * high)))
 
 
 @inlined
-def slope_series(z):
-    """2 g + z g' of eight pairs."""
-    high = splat(H[4]) + z * (splat(H[5]) + z * (splat(H[6]) + z * (splat(H[7]) + H[8] * z)))
-    return splat(H[0]) + z * (splat(H[1]) + z * (splat(H[2]) + z * (splat(H[3]) + z * high)))
+def apart(s, r):
+    """I and dI/dr of one pair by the series: spheres well apart."""
+    inverse2 = 1.0 / (r * r)
+    z, scale = s * s * inverse2, s * s * s * inverse2 * inverse2
+    return scale * polynomial(G, z), -2.0 * scale * (r * inverse2) * polynomial(H, z)
 
 
 @inlined
@@ -60,10 +63,10 @@ def integral(offset, s, r, engulfs):
     if not offset < U:
         return 0.0, 0.0
     L = max(offset, abs(r - s))
-    u, low = 1.0 / U, 1.0 / L
-    log = math.log(L / U)
-    value = low - u + 0.25 * (r - s * s / r) * (u * u - low * low) + 0.5 * log / r
-    slope = 0.25 * (1.0 + s * s / (r * r)) * (u * u - low * low) - 0.5 * log / (r * r)
+    u, low, inverse = 1.0 / U, 1.0 / L, 1.0 / r
+    log, squares, x = 0.5 * inverse * math.log(L * u), 0.25 * (u * u - low * low), s * inverse
+    value = low - u + r * (1.0 - x * x) * squares + log
+    slope = (1.0 + x * x) * squares - log * inverse
     if offset < s - r:
         if engulfs != 0.0:
             value += 2.0 * (1.0 / offset - low)
@@ -74,8 +77,8 @@ def integral(offset, s, r, engulfs):
 
 @inlined
 def neck(depth, place, r):
-    """What the neck between two atoms adds (Mongan et al. 2007), and its slope."""
-    d = r - place
+    """What the neck between two atoms adds (Mongan et al. 2007), and its slope. place: in units of necks."""
+    d = NECK_UNIT * r - place
     d2 = d * d
-    inverse = 1.0 / (1.0 + NECK_NEAR * d2 + NECK_FAR * d2 * d2 * d2)
-    return depth * inverse, -depth * inverse * inverse * d * (2.0 * NECK_NEAR + 6.0 * NECK_FAR * d2 * d2)
+    inverse = 1.0 / (1.0 + d2 * (NECK_NEAR + d2 * d2))
+    return depth * inverse, -NECK_UNIT * depth * inverse * inverse * d * (2.0 * NECK_NEAR + 6.0 * d2 * d2)

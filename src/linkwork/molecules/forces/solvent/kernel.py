@@ -9,10 +9,11 @@ from linkwork.molecules.forces.kernel import choose_terms, gather_wrenches
 from linkwork.molecules.forces.pairs.pair_list import refresh_list
 from linkwork.molecules.forces.solvent.born import find_radii, pass_on
 from linkwork.molecules.forces.solvent.changing import find_changing, refresh_curves, screening_of_changing
-from linkwork.molecules.forces.solvent.descreening import forces_through_radii, sum_integrals
+from linkwork.molecules.forces.solvent.descreening import sum_integrals
 from linkwork.molecules.forces.solvent.inside import choose_kin, list_inside
 from linkwork.molecules.forces.solvent.screening import pairs_in_solvent, screening_of_kin
 from linkwork.molecules.forces.solvent.tables import INSIDE_IS_VALID
+from linkwork.molecules.forces.solvent.through_radii import forces_through_radii
 from linkwork.molecules.forces.tables import AT_WORK, FIELD_OK, HAS_AXIS_TERMS, LIST_BUILDS
 
 

@@ -13,17 +13,20 @@ from linkwork.errors import ModelError
 from linkwork.molecules import extras
 from linkwork.molecules.forces.bonded_forces import COULOMB
 from linkwork.molecules.forces.parameters import SOLVENT_FORCES
-from linkwork.molecules.forces.solvent.integrals import SERIES_HOLDS
+from linkwork.molecules.forces.solvent.integrals import NECK_UNIT, SERIES_HOLDS
 from linkwork.molecules.forces.solvent.tables import (
     ALPHA,
     BETA,
     CHARGE,
     CLOSE,
     GAMMA,
+    NECK_HALF,
     OFFSET,
     PER_ATOM,
     RADIUS,
     SCALED,
+    SCALED2,
+    SCALED3,
     SURFACE,
     Solvent,
 )
@@ -152,10 +155,12 @@ def _tables(values: GeneralizedBorn, pairs: Pairs) -> Solvent:
     if not (np.isfinite([*small, *scaled, *values.charge]).all() and (small > 0.0).all()):
         raise ModelError("a Born radius is not positive, or a number of the solvent is not finite.")
     table[OFFSET, :count], table[SCALED, :count] = small, scaled
+    table[SCALED2], table[SCALED3] = table[SCALED] ** 2, table[SCALED] ** 3
     table[CLOSE, :count] = _nearest(small, np.abs(scaled))
     table[CHARGE, :count] = math.sqrt(values.strength) * values.charge
     radius = small + values.offset
     table[RADIUS, :count] = radius
+    table[NECK_HALF, :count] = NECK_UNIT * (radius + 0.5 * NECK_CUT)
     table[[ALPHA, BETA, GAMMA], :count] = values.of_tanh.T
     table[SURFACE, :count] = values.surface * (radius + PROBE) ** 2 * radius**6
     starts = pairs.excluded_start
@@ -163,12 +168,15 @@ def _tables(values: GeneralizedBorn, pairs: Pairs) -> Solvent:
     cutoff2 = pairs.settings[CUTOFF2]
     has_neck = values.depth.size > 0
     shift = 1.0 / math.sqrt(cutoff2) if pairs.settings[HALF_SKIN2] < math.inf else 0.0
-    settings = np.array([shift, float(values.engulfs), float(has_neck), NECK_CUT if has_neck else 0.0])
+    settings = np.array([shift, float(values.engulfs), float(has_neck)])
     kind = np.zeros(p, dtype=np.int64)
     kind[:count] = values.kind
     neck: FloatArray = np.zeros(1)
     if has_neck:
-        depth, place = 2.0 * NECK_SCALE * values.depth, values.place  # (1) has a factor of two over OpenMM's form
+        depth, place = (
+            2.0 * NECK_SCALE * values.depth,
+            NECK_UNIT * values.place,
+        )  # (1) has a factor of two over OpenMM's form
         rows = np.zeros((len(depth), 4, p))
         for a in range(len(depth)):
             for row, of in enumerate((depth[a], place[a], depth[:, a], place[:, a])):

@@ -14,22 +14,24 @@ from linkwork.molecules.forces.solvent.descreening import distance2, push_apart
 from linkwork.molecules.forces.solvent.tables import CHARGE, KIN_COUNT, SHIFT
 from linkwork.molecules.forces.tables import AT_WORK, BLOCK, CUTOFF2, SWITCH_SLOPE
 from linkwork.spatial.simd import splat, vload, vstore, vsum
-from linkwork.spatial.simd_math import vexp, vrsqrt, vselect_less
+from linkwork.spatial.simd_math import vexp2, vrsqrt, vselect_less
 
-MOST_D = 600.0  # exp(-D) is zero to every digit, and still a normal number
+MOST_D = 800.0  # exp(-D ln 2) is zero to every digit, and still a normal number
+LN2 = math.log(2.0)
+QUARTER = 0.25 / LN2  # so that exp(-D) is a power of two
 
 
 @inlined
 def screened(r2, bb, quarter, qq):
-    """Of eight pairs: k qq / f, (dE/dr) / r, and ∂E/∂(B_i B_j). quarter: 1 / 4 B_i B_j."""
-    one = splat(1.0)
-    D = r2 * quarter
-    D = vselect_less(D, splat(MOST_D), D, splat(MOST_D))
-    e = vexp(splat(0.0) - D)
+    """Of eight pairs: k qq / f, (dE/dr) / r, and 2 ∂E/∂(B_i B_j). quarter: `QUARTER` / B_i B_j."""
+    D = r2 * quarter  # over ln 2
+    D = vselect_less(D, MOST_D, D, MOST_D)
+    e = vexp2(0.0 - D)
     inverse = vrsqrt(r2 + bb * e)
     over_f = qq * inverse
     g = over_f * (inverse * inverse)
-    return over_f, g * (one - 0.25 * e), 0.5 * (g * e * (one + D))
+    ge = g * e
+    return over_f, g - 0.25 * ge, ge * (1.0 + LN2 * D)
 
 
 @routine
@@ -38,10 +40,9 @@ def pairs_in_solvent(pairs, work, solvent, own):
     `own.pull`. Returns the energy [kJ/mol]."""
     position, parameters = work.position, pairs.parameters
     p = work.cluster.shape[0]
-    one, zero = splat(1.0), splat(0.0)
-    law, shift = law_of(pairs.settings), splat(solvent.settings[SHIFT])
+    law, shift = law_of(pairs.settings), solvent.settings[SHIFT]
     fades = pairs.settings[SWITCH_SLOPE] > 0.0
-    energy = zero
+    energy = splat(0.0)
     atoms = work.row.shape[0] - 1
     for w in range(work.counters[AT_WORK]):
         first = work.at_work[w] * BLOCK
@@ -49,35 +50,32 @@ def pairs_in_solvent(pairs, work, solvent, own):
             begin, end = own.near_row[i, 0], own.near_row[i, 1]
             if begin == end:
                 continue
-            xi, yi, zi = splat(position[i]), splat(position[p + i]), splat(position[2 * p + i])
-            half_sigma = splat(parameters[i])
-            root_epsilon = parameters[p + i]
-            charge = parameters[2 * p + i]
-            B, quarter = own.born[i], 0.25 * own.inverse[i]
-            screened_charge = solvent.parameters[CHARGE * p + i]
-            pull = zero
+            xi, yi, zi = position[i], position[p + i], position[2 * p + i]
+            half_sigma, root_epsilon, charge = parameters[i], parameters[p + i], parameters[2 * p + i]
+            B, quarter, q = own.born[i], QUARTER * own.inverse[i], solvent.parameters[CHARGE * p + i]
+            half_B = 0.5 * B
+            pull = splat(0.0)
             for k in range(begin, end):
                 j = own.near_first[k]
                 inverse = vload(own.pair_inverse, k * BLOCK)
-                inverse = vselect_less(zero, inverse, inverse, zero - inverse)
-                inside = vselect_less(zero, inverse, one, zero)
+                inverse = vselect_less(0.0, inverse, inverse, 0.0 - inverse)
                 dx = xi - vload(position, j)
                 dy = yi - vload(position, p + j)
                 dz = zi - vload(position, 2 * p + j)
                 r2 = dx * dx + dy * dy + dz * dz
                 B_j = vload(own.born, j)
-                kqq = screened_charge * (vload(solvent.parameters, CHARGE * p + j) * inside)
+                kqq = q * vload(solvent.parameters, CHARGE * p + j)
+                kqq = vselect_less(0.0, inverse, kqq, 0.0)
                 over_f, of_distance, of_radii = screened(r2, B * B_j, quarter * vload(own.inverse, j), kqq)
-                inverse2 = inverse * inverse
                 depth = root_epsilon * vload(parameters, p + j)
-                qq = charge * (vload(parameters, 2 * p + j) * inside)
+                qq = vselect_less(0.0, inverse, charge * vload(parameters, 2 * p + j), 0.0)
                 sigma = half_sigma + vload(parameters, j)
-                found, g = eight_pairs(law, fades, r2, inverse, inverse2, sigma, depth, qq)
-                energy = energy + (found - (over_f - kqq * shift))
+                found, g = eight_pairs(law, fades, r2, inverse, inverse * inverse, sigma, depth, qq)
+                energy = energy + (found - (over_f - shift * kqq))
                 pull = pull + of_radii * B_j
-                vstore(own.pull, j, vload(own.pull, j) + B * of_radii)
+                vstore(own.pull, j, vload(own.pull, j) + half_B * of_radii)
                 vstore(own.pair_g, k * BLOCK, g - of_distance)
-            own.pull[i] += vsum(pull)
+            own.pull[i] += 0.5 * vsum(pull)
     return vsum(energy)
 
 
@@ -92,7 +90,7 @@ def screening_of_kin(pairs, work, solvent, own):
         if not r2 < pairs.settings[CUTOFF2]:
             continue
         bb = own.born[i] * own.born[j]
-        D = 0.25 * r2 / bb
+        D = 0.25 * r2 * (own.inverse[i] * own.inverse[j])
         e = math.exp(-D)
         inverse2 = 1.0 / (r2 + bb * e)
         kqq = solvent.parameters[CHARGE * p + i] * solvent.parameters[CHARGE * p + j]

@@ -5,7 +5,7 @@ Numbers per atom lie one kind after the other, p of each, so that eight atoms of
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,11 @@ IntArray = NDArray[np.int64]
 # kinds of numbers per atom, each p long
 OFFSET, SCALED, CLOSE, CHARGE = range(4)  # ρ̃, s, how near the series holds [nm]; charge √(k/4πε₀ (1/ε - 1/ε_water))
 RADIUS, ALPHA, BETA, GAMMA, SURFACE = range(4, 9)  # ρ [nm], of tanh, energy of the surface times B⁶ [kJ/mol nm⁶]
-PER_ATOM = 9
+SCALED2, SCALED3, NECK_HALF = range(9, 12)  # s², s³; necks end where r is the sum of both of these [units of necks]
+PER_ATOM = 12
 # settings
-SHIFT, ENGULFS, HAS_NECK, NECK_REACH = range(4)  # [nm⁻¹] one over the cutoff; 1 or 0; 1 or 0; [nm]
-SOLVENT_SETTINGS = 4
+SHIFT, ENGULFS, HAS_NECK = range(3)  # [nm⁻¹] one over the cutoff; 1 or 0; 1 or 0
+SOLVENT_SETTINGS = 3
 # rows of the neck per kind of radius, each p long: seen from the atom of that kind, then from the other one
 NECK_DEPTH, NECK_PLACE, NECK_DEPTH_BACK, NECK_PLACE_BACK = range(4)
 # counters
@@ -33,10 +34,10 @@ CURVE_POINTS = 5  # at which the energy of pairs with one changing radius is fou
 class Solvent(NamedTuple):
     """Generalized Born parameters of all atoms."""
 
-    parameters: FloatArray  # (9 p,)
-    settings: FloatArray  # (4,)
+    parameters: FloatArray  # (12 p,)
+    settings: FloatArray  # (3,)
     kind: IntArray  # (p,)       number of each atom's radius among the different ones
-    neck: FloatArray  # (4 kinds p,)  depth [nm⁻¹] and place [nm] of the neck with every atom, both ways; one number without
+    neck: FloatArray  # (4 kinds p,)  depth [nm⁻¹] and place [units of necks] with every atom, both ways; one number without
     kin: IntArray  # (e, 2)     the excluded pairs, in the order of `Pairs.excluded`: the solvent sees them
 
 
@@ -68,9 +69,10 @@ class SolventWork(NamedTuple):
         FloatArray  # (8 listed,)  their 1/r [nm⁻¹]; below zero: too near for the series; zero: beyond the cutoff
     )
     pair_g: FloatArray  # (8 listed,)  their forces over their distances, Born radii held [kJ/mol/nm²]
+    row_r2: FloatArray  # (p + 16,)  squares of the distances of one atom's entries within the cutoff [nm²]
     kin_moves: IntArray  # (m + 1,)  1 where the distance of kin can change
     close_pair: IntArray  # (capacity, 2)  those, then the listed pairs that are too near for the series
-    close_slope: FloatArray  # (capacity, 2)  dI/dr both ways [nm⁻²]
+    close_slope: FloatArray  # (capacity, 2)  (dI/dr) / r both ways [nm⁻³]
     kept: FloatArray  # (1,)      energy of what cannot change [kJ/mol]
     counters: IntArray  # (5,)
 
@@ -78,6 +80,16 @@ class SolventWork(NamedTuple):
 class SolventTables(NamedTuple):
     solvent: Solvent
     work: SolventWork
+
+
+def room_for_listed(atoms: int, listed: int) -> dict[str, Any]:
+    """Arrays of what passes note of the list of neighbours: entries within the cutoff, an even number for each atom."""
+    entries = listed + atoms
+    return {
+        "near_first": np.zeros(entries, dtype=np.int64),
+        "pair_inverse": aligned(BLOCK * entries),
+        "pair_g": aligned(BLOCK * entries),
+    }
 
 
 def make_solvent_work(atoms: int, kin: int, capacity: int, listed: int) -> SolventWork:
@@ -103,9 +115,8 @@ def make_solvent_work(atoms: int, kin: int, capacity: int, listed: int) -> Solve
         curve=aligned(CURVE_POINTS * p),
         powers=np.zeros((p, CURVE_POINTS)),
         near_row=np.zeros((atoms, 2), dtype=np.int64),
-        near_first=np.zeros(listed, dtype=np.int64),
-        pair_inverse=aligned(BLOCK * listed),
-        pair_g=aligned(BLOCK * listed),
+        **room_for_listed(atoms, listed),
+        row_r2=aligned(p + 2 * BLOCK),
         kin_moves=np.zeros(kin + 1, dtype=np.int64),
         close_pair=np.zeros((kin + capacity, 2), dtype=np.int64),
         close_slope=np.zeros((kin + capacity, 2)),

@@ -1,0 +1,92 @@
+"""Necks between atoms of GBn2 (Mongan et al. 2007), several pairs at a time: what they add to the integrals, and its slope.
+
+    I = m / S(d),   S = 1 + N d² + d⁶,   d = r - place,   dI/dr = -2 m d (N + 3 d⁴) / S²
+
+with lengths in units of `NECK_UNIT`. Depth m and place depend on the order of the two atoms, so that either way has a
+shape of its own; one division does for both. Beyond `NECK_HALF` of both atoms there is none.
+"""
+
+from linkwork.core.jit import inlined
+from linkwork.molecules.forces.solvent.integrals import NECK_NEAR, NECK_UNIT
+from linkwork.molecules.forces.solvent.tables import (
+    NECK_DEPTH,
+    NECK_DEPTH_BACK,
+    NECK_HALF,
+    NECK_PLACE,
+    NECK_PLACE_BACK,
+)
+from linkwork.spatial.simd import vload
+from linkwork.spatial.simd_math import vdiv, vselect_less
+from linkwork.spatial.simd_two import vload_two
+
+BEYOND_NECKS = 1e4  # a distance that no neck reaches, in units of necks
+
+
+@inlined
+def way(r, place):
+    """d, d⁴, N + d⁴ and S of eight necks."""
+    d = r - place
+    d2 = d * d
+    d4 = d2 * d2
+    near = NECK_NEAR + d4
+    return d, d4, near, 1.0 + d2 * near
+
+
+@inlined
+def length(r2, inverse):
+    """r of eight pairs in units of necks; beyond all necks where 1/r is not positive: too near for them, or too far."""
+    return vselect_less(0.0, inverse, r2 * inverse, BEYOND_NECKS)
+
+
+@inlined
+def both_shapes(r, necks):
+    """What `way` gives, there and back, and one over both shapes; zero where there is no neck."""
+    _, place, _, place_back, ends = necks
+    there, back = way(r, place), way(r, place_back)
+    return there, back, vdiv(vselect_less(r, ends, 1.0, 0.0), there[3] * back[3])
+
+
+@inlined
+def add_necks(necks, r2, inverse):
+    """What necks add to the integrals, there and back. inverse: 1/r, as `own.pair_inverse`."""
+    depth, _, depth_back, _, _ = necks
+    there, back, over_both = both_shapes(length(r2, NECK_UNIT * inverse), necks)
+    return depth * (over_both * back[3]), depth_back * (over_both * there[3])
+
+
+@inlined
+def neck_forces(necks, r2, inverse, pull_i, pull_j):
+    """-(P_i dI_ij/dr + P_j dI_ji/dr) / r of necks; the two pulls are P."""
+    depth, _, depth_back, _, _ = necks
+    scaled = NECK_UNIT * inverse
+    there, back, over_both = both_shapes(length(r2, scaled), necks)
+    over, over_back = over_both * back[3], over_both * there[3]
+    of_i = pull_i * (there[2] + (there[1] + there[1])) * ((depth * there[0]) * (over * over))
+    of_j = pull_j * (back[2] + (back[1] + back[1])) * ((depth_back * back[0]) * (over_back * over_back))
+    half = of_i + of_j
+    return scaled * (half + half)
+
+
+@inlined
+def necks_of(solvent, p, i, j):
+    """Depth and place of the necks of atom i with eight atoms from j on, there and back, and where they end."""
+    first, neck = 4 * solvent.kind[i] * p + j, solvent.neck
+    ends = solvent.parameters[NECK_HALF * p + i] + vload(solvent.parameters, NECK_HALF * p + j)
+    return (
+        vload(neck, first + NECK_DEPTH * p), vload(neck, first + NECK_PLACE * p),
+        vload(neck, first + NECK_DEPTH_BACK * p), vload(neck, first + NECK_PLACE_BACK * p), ends,
+    )  # fmt: skip
+
+
+@inlined
+def necks_of_two(solvent, p, i, j, j2):
+    """`necks_of` with eight atoms from j on and eight from j2 on."""
+    row, neck = 4 * solvent.kind[i] * p, solvent.neck
+    depth, place = row + NECK_DEPTH * p, row + NECK_PLACE * p
+    depth_back, place_back = row + NECK_DEPTH_BACK * p, row + NECK_PLACE_BACK * p
+    half = NECK_HALF * p
+    ends = solvent.parameters[half + i] + vload_two(solvent.parameters, half + j, half + j2)
+    return (
+        vload_two(neck, depth + j, depth + j2), vload_two(neck, place + j, place + j2),
+        vload_two(neck, depth_back + j, depth_back + j2), vload_two(neck, place_back + j, place_back + j2), ends,
+    )  # fmt: skip
