@@ -24,7 +24,7 @@ from linkwork.statics.balance import Balance
 from linkwork.statics.constrained import ClosedBalance, settle_closed
 from linkwork.statics.elimination.workspace import WRENCH, Acting
 from linkwork.statics.gradients import SettleGradients, settle_gradients
-from linkwork.statics.hanging import closed_at, hang
+from linkwork.statics.hanging import closed_at, hang, slack_start
 from linkwork.statics.in_field import FieldRest, settle_in_field
 from linkwork.statics.loads import gather, has_potential
 from linkwork.statics.newton import Outcome, settle_tree
@@ -215,6 +215,11 @@ def settle(
         balance = Balance(model, acting, q)
         leave = leave_saddles and has_potential(model, acting)
         return _settled(balance, None, settle_tree(balance, limit, most, leave), 0)
+    slack = slack_start(model, acting, q)
+    if slack is not None:
+        near, outcome = _by_newton(model, acting, slack, limit, True)
+        if outcome is not None:
+            return _settled(near.balance, near.closed, outcome, 0)
     q, before, is_far = hang(model, acting, q, most)
     near, outcome = _by_newton(model, acting, q, limit, is_far)
     if outcome is not None:
