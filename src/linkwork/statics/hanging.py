@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -51,23 +53,33 @@ def hang(model: Model, acting: Acting, q: FloatArray, max_sweeps: int) -> tuple[
     return found if is_far else closed_at(model, found), balance.sweeps, is_far
 
 
-def slack_start(model: Model, acting: Acting, q: FloatArray) -> FloatArray | None:
-    """Coordinates at which a linkage that one loop pins to the world hangs as a chain without stiffness; None where its
+class Slack(NamedTuple):
+    """A chain that hangs without stiffness."""
+
+    balance: Balance
+    force: FloatArray  # (3,) of the pin at its end, in the axes of the world [N]
+
+
+def hang_slack(model: Model, acting: Acting, q: FloatArray) -> Slack | None:
+    """Where a linkage that one loop pins to the world hangs as a chain without stiffness; None where its
     joints resist more than its loads, or where it does not hang."""
-    balance = Balance(model, acting, q)
     pins = _pins(model)
-    springs = _bending(model)
-    force, moment = balance.weigh()
-    if len(model.loops) != 1 or len(pins) != 1 or springs > SLACK * (force * balance.scales.length + moment):
+    if len(model.loops) != 1 or not pins:
+        return None
+    balance = Balance(model, acting, q)
+    if _bending(model) > SLACK * balance.scales.effort:
         return None
     (body, at, target), n = pins[0], model.n_bodies
     x, joints = np.zeros(model.nv), np.zeros(n, dtype=np.int64)
     points = np.array([at, target])
-    if not hang_between(
+    found, force = hang_between(
         model.arrays, acting, balance.place, body, points, np.empty((n, 3)), joints, np.empty((n, LINK_COLUMNS)), x
-    ):
+    )
+    if not found:
         return None
-    return balance.look(x, 1.0)
+    balance.look(x, 1.0)
+    balance.accept()
+    return Slack(balance, np.array(force))
 
 
 def closed_at(model: Model, q: FloatArray) -> FloatArray:

@@ -24,7 +24,7 @@ from linkwork.statics.balance import Balance
 from linkwork.statics.constrained import ClosedBalance, settle_closed
 from linkwork.statics.elimination.workspace import WRENCH, Acting
 from linkwork.statics.gradients import SettleGradients, settle_gradients
-from linkwork.statics.hanging import closed_at, hang, slack_start
+from linkwork.statics.hanging import closed_at, hang, hang_slack
 from linkwork.statics.in_field import FieldRest, settle_in_field
 from linkwork.statics.loads import gather, has_potential
 from linkwork.statics.newton import Outcome, settle_tree
@@ -215,21 +215,39 @@ def settle(
         balance = Balance(model, acting, q)
         leave = leave_saddles and has_potential(model, acting)
         return _settled(balance, None, settle_tree(balance, limit, most, leave), 0)
-    slack = slack_start(model, acting, q)
+    return _closed(model, acting, q, limit, most, leave_saddles and has_potential(model, acting))
+
+
+def _closed(model: Model, acting: Acting, q: FloatArray, limit: float, most: int, leave: bool) -> Settled:
+    """At rest with loops: from where a chain without stiffness hangs, where that leads to rest; else from where the open
+    tree hangs."""
+    slack, before = hang_slack(model, acting, q), 0
     if slack is not None:
-        near, outcome = _by_newton(model, acting, slack, limit, True)
+        start = slack.balance.place.q.copy()
+        near = Standing(model, acting, q, False, slack=slack)
+        outcome = _stable_rest(near, limit, FAR)
         if outcome is not None:
             return _settled(near.balance, near.closed, outcome, 0)
-    q, before, is_far = hang(model, acting, q, most)
+        before = near.balance.sweeps
+        try:
+            return _downhill(model, acting, closed_at(model, start), limit, most, leave, before)
+        except StateError:
+            pass
+    q, more, is_far = hang(model, acting, q, most)
     near, outcome = _by_newton(model, acting, q, limit, is_far)
     if outcome is not None:
-        return _settled(near.balance, near.closed, outcome, before)
-    if is_far:
-        q = closed_at(model, q)
+        return _settled(near.balance, near.closed, outcome, before + more)
+    before += more + near.balance.sweeps
+    return _downhill(model, acting, closed_at(model, q) if is_far else q, limit, most, leave, before)
+
+
+def _downhill(
+    model: Model, acting: Acting, q: FloatArray, limit: float, most: int, leave: bool, before: int
+) -> Settled:
+    """At rest with loops, from a closed state, by steps that lower the energy; before: sweeps until then."""
     balance = Balance(model, acting, q)
     closed = ClosedBalance(balance, loop_plan(model))
-    leave = leave_saddles and has_potential(model, acting)
-    return _settled(balance, closed, settle_closed(closed, limit, most, leave), before + near.balance.sweeps)
+    return _settled(balance, closed, settle_closed(closed, limit, most, leave), before)
 
 
 def _by_newton(

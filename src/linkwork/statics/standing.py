@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from linkwork.dynamics.inputs import refuse_couplings
 from linkwork.errors import StateError
-from linkwork.loops.system import LoopSystem, loop_plan
+from linkwork.loops.system import loop_plan
 from linkwork.model.model import Model
 from linkwork.statics.balance import Balance
 from linkwork.statics.constrained import ClosedBalance, Saddle
 from linkwork.statics.elimination.workspace import Acting
+from linkwork.statics.hanging import Slack
 
 FloatArray = NDArray[np.float64]
 
@@ -25,6 +26,7 @@ UNBALANCED = 1e-6  # part of the loads, from which on a state is not an equilibr
 SOUGHT, MOST_SEEKING = 1e-9, 24  # part of the loads; steps
 SHORT, FAR = 0.5, 20.0  # largest way of a joint in all steps of `seek` [rad]: to what is close by, and to anything
 NEARLY, WORSE, STUCK = 1e-3, 2.0, 0.5  # part of the loads; times what a step left: it went astray, or hardly on
+SMALL_GAP = 1e-8  # part of the length: the next Newton step closes it
 CLOSER = 0.3  # of a step: as far may another go that closes loops by the same factors
 FIRST_DAMPING, MORE, LESS = 0.1, 10.0, 1e-4  # part of loads over inertia, and how it changes
 ASIDE, TRIALS = 1e-7, 6  # a shift that meets a zero pivot is moved aside by this part, ten times more each time
@@ -34,12 +36,19 @@ class Standing:
     """Coordinates q under loads; `factor` and `solve` speak of ∂²U − σM on closed states."""
 
     def __init__(
-        self, model: Model, acting: Acting, q: FloatArray, is_closed: bool = True, added: FloatArray | None = None
+        self,
+        model: Model,
+        acting: Acting,
+        q: FloatArray,
+        is_closed: bool = True,
+        added: FloatArray | None = None,
+        slack: Slack | None = None,
     ):
-        """is_closed: loops that are open are refused; else `seek` may close them. added: as in `Work`."""
+        """is_closed: loops that are open are refused; else `seek` may close them. added: as in `Work`. slack: where to
+        stand, instead of at q."""
         self.model = model
         refuse_couplings(model, "statics")
-        self.balance = Balance(model, acting, q)
+        self.balance = Balance(model, acting, q) if slack is None else slack.balance
         if added is not None:
             self.balance.work = self.balance.work._replace(added=added)
         self.closed: ClosedBalance | None = None
@@ -52,7 +61,10 @@ class Standing:
                 raise StateError(
                     f"a loop is open by {gap:.2e} (rad or m); close loops first, with lw.settle or lw.close_loops."
                 )
-            self.find_forces()
+            if slack is None:
+                self.find_forces()
+            else:
+                self.closed.pull(slack.force)
 
     def find_forces(self) -> None:
         """Forces of the cut joints that leave the least unbalanced."""
@@ -159,13 +171,12 @@ class Standing:
         """Goes to `trial`, and on by a step up to this way [rad or m] that closes loops with the factors of the last."""
         balance, closed = self.balance, self.closed
         if closed is not None:
-            q, still = balance.trial.q, balance.work.still
-            closed.system = LoopSystem(closed.plan, q, still, balance.trial.world)
-            if closer > 0.0 and self._saddle is not None:
+            closed.system = closed.system_at_trial()
+            if closer > 0.0 and self._saddle is not None and closed.gap > SMALL_GAP:
                 x = self._saddle.solve(-closed.system.gap) @ self._saddle.Y
                 if float(np.abs(x).max(initial=0.0)) < closer:
-                    balance.look_at(self.model.integrate(q, x))
-                    closed.system = LoopSystem(closed.plan, balance.trial.q, still, balance.trial.world)
+                    balance.look_on(x)
+                    closed.system = closed.system_at_trial()
         balance.accept()
         if closed is not None:
             closed.write_forces()

@@ -23,14 +23,14 @@ from linkwork.model.joints import Spherical
 from linkwork.model.model import Model
 from linkwork.simulation.loading.load_columns import LOAD_AT, LOAD_FORCE, LOAD_TORQUE
 from linkwork.statics.balance import Balance
-from linkwork.statics.constrained import CLOSED, LEAST_SOFTEN, ClosedBalance, _extent, settle_closed
+from linkwork.statics.constrained import CLOSED, LEAST_SOFTEN, ClosedBalance, settle_closed
 from linkwork.statics.elimination.stream_sweeps import eliminate_in_stream, make_stream_work
 from linkwork.statics.elimination.workspace import ADDED_COLUMNS, P_, R_, W_, Acting
 from linkwork.statics.newton import Outcome, Progress, not_settled, settle_tree
 
 FloatArray = NDArray[np.float64]
 
-FIRST, LAST = 0.1, 1e-12  # s, as a part of loads over inertia of the whole, at first; below the last it is left out
+FIRST, LAST = 0.01, 1e-12  # s, as a part of loads over inertia of the whole, at first; below the last it is left out
 LESS, MORE = 0.1, 8.0  # s changes as r does, within these
 TURN = 0.7  # [rad] of any body in one step
 WORSE = 4.0  # r may grow by this in a step; beyond it s grows instead
@@ -155,14 +155,14 @@ def _step(balance: Balance, closed: ClosedBalance | None, stream: Stream, shift:
         closing = Closing(X[1:], A[:, 1:])
         force = closing.solve(-closed.system.gap - A[:, 0])
         x = balance.x = X[0] + force @ closing.Y
-        turn = _extent(closed, x)[0]
+        turn = balance.extent(x)[0]
     before = float(np.linalg.norm(balance.r))
     part = min(1.0, TURN / max(turn, 1e-300))
-    q = balance.look(x, part)
+    balance.look(x, part)
     kept = None
     if closed is not None:
         kept = closed.system, closed.force
-        system = closed.close(closing, q.copy())
+        system = closed.close(closing)
         if system is None:
             return MORE * max(shift, LAST * balance.scales.rate2)
         closed.force = closed.force + part * force

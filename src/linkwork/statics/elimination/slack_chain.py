@@ -198,7 +198,9 @@ def turn_links(arrays, place, joints, links, count, F, x):
 
 @kernel
 def hang_between(arrays, acting, place, end, points, beyond, joints, links, x):
-    """x (nv,) that leads from `place` to where the way to body `end` hangs without stiffness; whether there is such a place.
+    """x (nv,) that leads from `place` to where the way to body `end` hangs without stiffness.
+
+    Returns whether there is such a place, and the force on the body there, in the world.
 
     points (2, 3): one of that body, in its frame, and where in the world it is to be. Scratch: beyond (n, 3), joints (n,)
     of integers, links (n, 7).
@@ -206,7 +208,7 @@ def hang_between(arrays, acting, place, end, points, beyond, joints, links, x):
     at = add3(matvec3(load9(place.world, end, R_), load3(points, 0, 0)), load3(place.world, end, P_))
     count = list_links(arrays, acting, place, end, at, beyond, joints, links)
     if count < 2:
-        return False
+        return False, ZERO3
     whole, total = 0.0, 0.0
     for k in range(count):
         whole += links[k, LENGTH]
@@ -217,8 +219,8 @@ def hang_between(arrays, acting, place, end, points, beyond, joints, links, x):
     first = joint_point(arrays.body, place, joints[count - 1])
     d = sub3(load3(points, 1, 0), first)
     if not (total > 0.0 and length3(d) < TAUT * whole):
-        return False
+        return False, ZERO3
     F, found = end_force(links, count, d, whole, total)
     if found:
         turn_links(arrays, place, joints, links, count, F, x)
-    return found
+    return found, F
