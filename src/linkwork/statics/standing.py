@@ -85,6 +85,11 @@ class Standing:
         return float(np.abs(self.balance.r).max(initial=0.0)) / max(self.balance.scales.effort, 1e-300)
 
     @property
+    def is_closed(self) -> bool:
+        """Whether loops are closed to what equilibria are found with."""
+        return self.closed is None or self.closed.gap <= OPEN * 1e-3
+
+    @property
     def scale(self) -> float:
         """[1/s²] of loads and springs over the inertia of the whole."""
         return max(self.balance.scales.rate2, 1e-300)
@@ -134,12 +139,10 @@ class Standing:
         enough: unbalanced part of the loads. longest: way of a joint [rad]; beyond a small one lie other equilibria.
         """
         balance, closed = self.balance, self.closed
-        x = np.zeros(self.model.nv)
         gone, damping, before = 0.0, 0.0, np.inf
         for _ in range(MOST_SEEKING):
-            gap = 0.0 if closed is None else float(np.abs(closed.system.gap).max(initial=0.0))
             left = self.unbalanced
-            if left <= enough and gap <= OPEN * 1e-3 * balance.scales.length:
+            if left <= enough and self.is_closed:
                 return True
             if before < NEARLY and left > WORSE * before:  # motions that hardly anything resists are driven by rounding
                 damping = max(MORE * damping, FIRST_DAMPING * self.scale)
@@ -147,12 +150,7 @@ class Standing:
                 damping *= LESS
             before = left
             self.factor(-damping)
-            if closed is None or self._saddle is None:
-                balance.solve(balance.r, x)
-            else:
-                step = self._saddle.solve(-closed.system.gap - self._saddle.moving)
-                x = self._saddle.x + step @ self._saddle.Y
-                closed.force = closed.force + step
+            x = self.newton_step()
             longest_way = float(np.abs(x).max(initial=0.0))
             gone += longest_way
             if not gone < longest:
@@ -161,6 +159,17 @@ class Standing:
             balance.look(x, 1.0)
             self._arrive(CLOSER * longest_way)
         return False
+
+    def newton_step(self) -> FloatArray:
+        """The step to where nothing is unbalanced and loops are closed, with the last factors; cut joints have their forces
+        there from now on."""
+        if self.closed is None or self._saddle is None:
+            x = np.zeros(self.model.nv)
+            self.balance.solve(self.balance.r, x)
+            return x
+        step = self._saddle.solve(-self.closed.system.gap - self._saddle.moving)
+        self.closed.force = self.closed.force + step
+        return np.asarray(self._saddle.x + step @ self._saddle.Y)
 
     def move(self, q: FloatArray) -> None:
         """Goes to other coordinates."""
