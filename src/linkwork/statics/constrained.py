@@ -91,7 +91,7 @@ class ClosedBalance:
         cut_forces(system.loop, plan.frames, system.basis, plan.starts, plan.ends, self.force, world, rows, self.loads)
 
     def pull(self, force: FloatArray) -> None:
-        """λ of the only loop, a pin in the world, from the force (3,) on the body that it pins, in the axes of the world."""
+        """λ of the only loop, which pins a body to the world, from the force (3,) on that body in the axes of the world."""
         b, frames, T = int(self.plan.ends[0, 1]), self.plan.frames, self.system.bases[0]
         R = frames[0, 12:21].reshape(3, 3)
         on_b = -force

@@ -104,9 +104,7 @@ class _Path:
     def by_load(self, q: FloatArray, p: float) -> FloatArray:
         """∂r/∂p at fixed coordinates and forces of loops, by a central difference."""
         d = LOAD_STEP * self.size
-        ahead, behind = (
-            Balance(self.model, gather(self.model, None, None, self.ask(p + e)), q).r for e in (d, -d)
-        )
+        ahead, behind = (Balance(self.model, gather(self.model, None, None, self.ask(p + e)), q).r for e in (d, -d))
         return np.asarray((ahead - behind) / (2.0 * d))
 
     def tangent(

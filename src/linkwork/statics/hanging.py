@@ -15,7 +15,7 @@ from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation.loading.load_columns import LOAD_AT, LOAD_STIFFNESS, LOAD_TARGET
 from linkwork.statics.balance import Balance
-from linkwork.statics.elimination.slack_chain import LINK_COLUMNS, hang_between
+from linkwork.statics.elimination.slack_chain import LINK_COLUMNS, LOAD_SUMS, hang_between
 from linkwork.statics.elimination.workspace import Acting
 from linkwork.statics.newton import settle_tree
 
@@ -73,7 +73,15 @@ def hang_slack(model: Model, acting: Acting, q: FloatArray) -> Slack | None:
     x, joints = np.zeros(model.nv), np.zeros(n, dtype=np.int64)
     points = np.array([at, target])
     found, force = hang_between(
-        model.arrays, acting, balance.place, body, points, np.empty((n, 3)), joints, np.empty((n, LINK_COLUMNS)), x
+        model.arrays,
+        acting,
+        balance.place,
+        body,
+        points,
+        np.empty((n, LOAD_SUMS)),
+        joints,
+        np.empty((n, LINK_COLUMNS)),
+        x,
     )
     if not found:
         return None

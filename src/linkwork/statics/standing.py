@@ -138,7 +138,7 @@ class Standing:
 
         enough: unbalanced part of the loads. longest: way of a joint [rad]; beyond a small one lie other equilibria.
         """
-        balance, closed = self.balance, self.closed
+        balance = self.balance
         gone, damping, before = 0.0, 0.0, np.inf
         for _ in range(MOST_SEEKING):
             left = self.unbalanced

@@ -1,13 +1,14 @@
 """How a chain without stiffness hangs between two points: one force, the minimum of a convex function.
 
-F is the force of the far point on the chain. Link k turns about its joint until it points along F + Wₖ, with Wₖ the loads of
-all that lies beyond the link and the share α of its own, by where on the link they act; lₖ its length. The chain ends where
-the gradient of
+F is the force of the far point on the chain. Link k turns about its joint until it points along F + Wₖ: Wₖ are the loads of
+all that lies beyond the link, and those on it by the part α of its length lₖ at which they act. The chain ends where the
+gradient of
 
     Φ(F) = Σ lₖ |F + Wₖ| − F·d                                                                                        (1)
 
-is zero, d from the first joint to the far point. Φ is convex; a chain shorter than |d| has no minimum. Chains of any loads
-and lengths are exact, so that the start of a search for rest lies next to the rest of anything that bends easily.
+is zero, d from the first joint to the far point. Φ is convex; a chain shorter than |d| has no minimum. Where loads act on
+the lines between joints this is rest, whatever their size; what bends easily rests nearby. Links are ropes here: one at
+which F + W is zero may be shorter than it is, and the chain then ends beside the point by less than that link.
 """
 
 import math
@@ -15,12 +16,13 @@ import math
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.model.kernels.joint_kernels import helical_twist
 from linkwork.model.layout import CENTER, DOF, HELICAL, INERTIA, KIND, PARENT, SPHERICAL, V
-from linkwork.simulation.loading.load_columns import LOAD_FORCE
+from linkwork.simulation.loading.load_columns import LOAD_AT, LOAD_FORCE
 from linkwork.spatial.memory import load3, load9, store3
 from linkwork.spatial.rotations import (
     IDENTITY3,
     ZERO3,
     add3,
+    add9,
     cross3,
     dot3,
     matmul3,
@@ -39,9 +41,11 @@ from linkwork.statics.elimination.workspace import P_, R_
 
 # Columns of `links`, one row per joint of the way that turns: the link at the start, its length, and W.
 LINK, LENGTH, LOAD, LINK_COLUMNS = 0, 3, 4, 7
+FORCE, LEVER, LOAD_SUMS = 0, 3, 12  # columns of `loads`
 
 TAUT = 0.999  # of its length: a chain stretched further is held by its stretch, and does not hang
 STEPS, TRIALS = 50, 30
+ZERO9 = (0.0,) * 9
 ENOUGH = 1e-6  # of the length: gap at the end
 ROUND = 1e-6  # of the loads: where a force vanishes, (1) is rounded off
 ARMIJO = 1e-4
@@ -49,38 +53,65 @@ NOTHING = 1e-12  # of the length: joints closer than this stand at one point
 
 
 @inlined
-def joint_point(body, place, i):
-    """The centre of joint i in the world."""
-    return add3(matvec3(load9(place.world, i, R_), load3(body, i, CENTER)), load3(place.world, i, P_))
+def point_at(place, i, at):
+    """A point of body i in the world."""
+    return add3(matvec3(load9(place.world, i, R_), at), load3(place.world, i, P_))
+
+
+@inlined
+def add_load(loads, i, force, at):
+    """A force on body i at a point, in the world: its sum, and Σ force ⊗ point."""
+    store3(loads, i, FORCE, add3(load3(loads, i, FORCE), force))
+    for r in range(3):
+        for c in range(3):
+            loads[i, LEVER + 3 * r + c] += force[r] * at[c]
 
 
 @routine
-def list_links(arrays, acting, place, end, point, beyond, joints, links):
-    """Joints that turn on the way to body `end`, the last first, and their links; returns how many, -1 for other joints.
-
-    point: the end of the last link, in the world. beyond (n, 3) is filled with the loads of each body and all it carries.
-    """
+def gather_loads(arrays, acting, place, end, loads, joints):
+    """loads (n, 12): of each body on the way to body `end` and all that hangs from it, the way on left out of the levers
+    only; of other bodies, and all that they carry, the forces."""
     tree, body = arrays.tree, arrays.body
+    n = tree.shape[0]
     g = (arrays.gravity[0], arrays.gravity[1], arrays.gravity[2])
-    for i in range(tree.shape[0]):
-        store3(beyond, i, 0, scale3(body[i, INERTIA], g))
+    for i in range(n):
+        joints[i] = 0
+        for c in range(LOAD_SUMS):
+            loads[i, c] = 0.0
+        m = body[i, INERTIA]
+        if m > 0.0:
+            add_load(loads, i, scale3(m, g), point_at(place, i, scale3(1.0 / m, load3(body, i, INERTIA + 1))))
     for k in range(acting.row_body.shape[0]):
         i = acting.row_body[k]
         if i >= 0:
-            store3(beyond, i, 0, add3(load3(beyond, i, 0), load3(acting.rows, k, LOAD_FORCE)))
-    for i in range(tree.shape[0] - 1, -1, -1):
+            add_load(loads, i, load3(acting.rows, k, LOAD_FORCE), point_at(place, i, load3(acting.rows, k, LOAD_AT)))
+    i = end
+    while i >= 0:
+        joints[i] = 1
+        i = tree[i, PARENT]
+    for i in range(n - 1, -1, -1):
         parent = tree[i, PARENT]
         if parent >= 0:
-            store3(beyond, parent, 0, add3(load3(beyond, parent, 0), load3(beyond, i, 0)))
+            force = load3(loads, i, FORCE)
+            if joints[i] == 0:
+                add_load(loads, parent, force, point_at(place, i, load3(body, i, CENTER)))
+            else:
+                store3(loads, parent, FORCE, add3(load3(loads, parent, FORCE), force))
+
+
+@routine
+def list_links(arrays, place, end, point, loads, joints, links):
+    """Joints that turn on the way to body `end`, the last first, and their links; returns how many, -1 for other joints.
+
+    point: the end of the last link, in the world.
+    """
+    tree, body = arrays.tree, arrays.body
     count = 0
-    mass, moment = 0.0, ZERO3  # of the bodies between two joints
+    lever = ZERO9  # of the bodies between two joints
     further = ZERO3  # loads beyond the link
     i = end
     while i >= 0:
-        m = body[i, INERTIA]
-        mass += m
-        h = matvec3(load9(place.world, i, R_), load3(body, i, INERTIA + 1))
-        moment = add3(moment, add3(h, scale3(m, load3(place.world, i, P_))))
+        lever = add9(lever, load9(loads, i, LEVER))
         kind = tree[i, KIND]
         turns = kind == SPHERICAL
         if kind == HELICAL:
@@ -89,18 +120,18 @@ def list_links(arrays, acting, place, end, point, beyond, joints, links):
         elif not turns and tree[i, DOF] > 0:
             return -1
         if turns:
-            start = joint_point(body, place, i)
+            start = point_at(place, i, load3(body, i, CENTER))
             link = sub3(point, start)
             long2 = dot3(link, link)
-            share = 0.5
-            if mass > 0.0 and long2 > 0.0:
-                share = min(max(dot3(sub3(scale3(1.0 / mass, moment), start), link) / long2, 0.0), 1.0)
             joints[count] = i
             store3(links, count, LINK, link)
             links[count, LENGTH] = math.sqrt(long2)
-            own = sub3(load3(beyond, i, 0), further)
-            store3(links, count, LOAD, add3(further, scale3(share, own)))
-            further, mass, moment, point = load3(beyond, i, 0), 0.0, ZERO3, start
+            W = further
+            if long2 > 0.0:  # Σ α force, α = (at − start)·link / l²
+                own = sub3(load3(loads, i, FORCE), further)
+                W = add3(W, scale3(1.0 / long2, sub3(matvec3(lever, link), scale3(dot3(start, link), own))))
+            store3(links, count, LOAD, W)
+            further, lever, point = load3(loads, i, FORCE), ZERO9, start
             count += 1
         i = tree[i, PARENT]
     return count
@@ -197,16 +228,16 @@ def turn_links(arrays, place, joints, links, count, F, x):
 
 
 @kernel
-def hang_between(arrays, acting, place, end, points, beyond, joints, links, x):
+def hang_between(arrays, acting, place, end, points, loads, joints, links, x):
     """x (nv,) that leads from `place` to where the way to body `end` hangs without stiffness.
 
     Returns whether there is such a place, and the force on the body there, in the world.
 
-    points (2, 3): one of that body, in its frame, and where in the world it is to be. Scratch: beyond (n, 3), joints (n,)
+    points (2, 3): one of that body, in its frame, and where in the world it is to be. Scratch: loads (n, 12), joints (n,)
     of integers, links (n, 7).
     """
-    at = add3(matvec3(load9(place.world, end, R_), load3(points, 0, 0)), load3(place.world, end, P_))
-    count = list_links(arrays, acting, place, end, at, beyond, joints, links)
+    gather_loads(arrays, acting, place, end, loads, joints)
+    count = list_links(arrays, place, end, point_at(place, end, load3(points, 0, 0)), loads, joints, links)
     if count < 2:
         return False, ZERO3
     whole, total = 0.0, 0.0
@@ -216,7 +247,8 @@ def hang_between(arrays, acting, place, end, points, beyond, joints, links, x):
     for k in range(count):
         if links[k, LENGTH] < NOTHING * whole:
             links[k, LENGTH] = 0.0
-    first = joint_point(arrays.body, place, joints[count - 1])
+    i = joints[count - 1]
+    first = point_at(place, i, load3(arrays.body, i, CENTER))
     d = sub3(load3(points, 1, 0), first)
     if not (total > 0.0 and length3(d) < TAUT * whole):
         return False, ZERO3
