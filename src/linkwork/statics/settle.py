@@ -29,7 +29,7 @@ from linkwork.statics.in_field import FieldRest, settle_in_field
 from linkwork.statics.loads import gather, has_potential
 from linkwork.statics.newton import Outcome, settle_tree
 from linkwork.statics.standing import FAR, SHORT, Standing
-from linkwork.statics.water import approach, settle_in_water
+from linkwork.statics.water import approach, hang_in_stream, settle_in_water
 
 FloatArray = NDArray[np.float64]
 
@@ -290,8 +290,11 @@ def _in_water(model: Model, acting: Acting, q: FloatArray, water: Water, limit: 
         except StateError:
             before = balance.sweeps
     else:
-        q, before, is_far = hang(model, acting, q, most)
-        q = closed_at(model, q) if is_far else q
+        found = _hung_in_water(model, acting, q, water, limit, most)
+        if isinstance(found, Settled):
+            return found
+        q, more, is_far = hang(model, acting, q, most)
+        q, before = closed_at(model, q) if is_far else q, found + more
     for rounds, roughly in APPROACHES:
         q, more = approach(model, acting, q, water, most, rounds, roughly)
         before += more
@@ -306,6 +309,20 @@ def _in_water(model: Model, acting: Acting, q: FloatArray, water: Water, limit: 
             if is_last:
                 raise
     raise AssertionError("the last approach returns or raises")
+
+
+def _hung_in_water(model: Model, acting: Acting, q: FloatArray, water: Water, limit: float, most: int) -> Settled | int:
+    """At rest in a fluid, from where a chain without stiffness hangs in it; or the sweeps that led to no stable rest."""
+    hung = hang_in_stream(model, acting, q, water)
+    if hung is None:
+        return 0
+    balance = Balance(model, acting._replace(wrenches=acting.wrenches.copy()), hung)
+    tied = ClosedBalance(balance, loop_plan(model))
+    try:
+        outcome = settle_in_water(balance, tied, water, limit, min(most, 2 * SOON), True)
+    except StateError:
+        return balance.sweeps
+    return _settled(balance, tied, outcome, 0) if outcome.stable else balance.sweeps
 
 
 def _settled(balance: Balance, closed: ClosedBalance | None, outcome: Outcome, sweeps_before: int) -> Settled:
