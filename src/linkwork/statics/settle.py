@@ -282,7 +282,7 @@ def _stable_rest(standing: Standing, limit: float, longest: float) -> Outcome | 
 def _in_water(model: Model, acting: Acting, q: FloatArray, water: Water, limit: float, most: int) -> Settled:
     """At rest in a fluid: trees along pseudo time, which is soon there or not at all; else by way of fixed forces, from
     ever closer starts."""
-    before = 0
+    before, hung = 0, None
     if not model.loops:
         balance = Balance(model, acting._replace(wrenches=acting.wrenches.copy()), q)
         try:
@@ -290,11 +290,11 @@ def _in_water(model: Model, acting: Acting, q: FloatArray, water: Water, limit: 
         except StateError:
             before = balance.sweeps
     else:
-        found = _hung_in_water(model, acting, q, water, limit, most)
-        if isinstance(found, Settled):
-            return found
+        hung, before = _hung_in_water(model, acting, q, water, limit, most)
+        if hung is not None and hung.stable:
+            return hung
         q, more, is_far = hang(model, acting, q, most)
-        q, before = closed_at(model, q) if is_far else q, found + more
+        q, before = closed_at(model, q) if is_far else q, before + more
     for rounds, roughly in APPROACHES:
         q, more = approach(model, acting, q, water, most, rounds, roughly)
         before += more
@@ -306,23 +306,28 @@ def _in_water(model: Model, acting: Acting, q: FloatArray, water: Water, limit: 
             return _settled(balance, tied, outcome, before)
         except StateError:
             before += balance.sweeps
-            if is_last:
+            if is_last and hung is None:
                 raise
+    if hung is not None:
+        return hung
     raise AssertionError("the last approach returns or raises")
 
 
-def _hung_in_water(model: Model, acting: Acting, q: FloatArray, water: Water, limit: float, most: int) -> Settled | int:
-    """At rest in a fluid, from where a chain without stiffness hangs in it; or the sweeps that led to no stable rest."""
+def _hung_in_water(
+    model: Model, acting: Acting, q: FloatArray, water: Water, limit: float, most: int
+) -> tuple[Settled | None, int]:
+    """At rest in a fluid, of any kind, from where a chain without stiffness hangs in it, if that leads to rest; and the
+    sweeps."""
     hung = hang_in_stream(model, acting, q, water)
     if hung is None:
-        return 0
+        return None, 0
     balance = Balance(model, acting._replace(wrenches=acting.wrenches.copy()), hung)
     tied = ClosedBalance(balance, loop_plan(model))
     try:
         outcome = settle_in_water(balance, tied, water, limit, min(most, 2 * SOON), True)
     except StateError:
-        return balance.sweeps
-    return _settled(balance, tied, outcome, 0) if outcome.stable else balance.sweeps
+        return None, balance.sweeps
+    return _settled(balance, tied, outcome, 0), balance.sweeps
 
 
 def _settled(balance: Balance, closed: ClosedBalance | None, outcome: Outcome, sweeps_before: int) -> Settled:
