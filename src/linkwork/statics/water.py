@@ -187,7 +187,9 @@ def _went(
     """Goes on by a part of the step `balance.x`, loops closed; returns the unbalanced efforts there, or infinity, without
     having moved, where loops stay open."""
     balance.look(balance.x, part)
-    if closed is not None:
+    if closed is None:
+        balance.accept()
+    else:
         system = closed.close(closing)
         if system is None:  # soft motions do not close loops: the next step will
             balance.look(balance.x, part)
@@ -197,8 +199,7 @@ def _went(
         closed.kept = closed.system, closed.force
         closed.force = closed.force + part * force
         held = _in_world(closed)
-    balance.accept()
-    if closed is not None:
+        balance.accept()
         closed.system = system
         _hold_in_world(closed, held)
     stream.act()
