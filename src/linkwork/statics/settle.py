@@ -290,11 +290,15 @@ def _in_water(model: Model, acting: Acting, q: FloatArray, water: Water, limit: 
         except StateError:
             before = balance.sweeps
     else:
-        hung, before = _hung_in_water(model, acting, q, water, limit, most)
-        if hung is not None and hung.stable:
-            return hung
-        q, more, is_far = hang(model, acting, q, most)
-        q, before = closed_at(model, q) if is_far else q, before + more
+        start = hang_in_stream(model, acting, q, water)
+        if start is None:
+            q, before, is_far = hang(model, acting, q, most)
+            q = closed_at(model, q) if is_far else q
+        else:
+            hung, before = _from_hanging(model, acting, start, water, limit, most)
+            if hung is not None and hung.stable:
+                return hung
+            q = closed_at(model, start)
     for rounds, roughly in APPROACHES:
         q, more = approach(model, acting, q, water, most, rounds, roughly)
         before += more
@@ -313,15 +317,12 @@ def _in_water(model: Model, acting: Acting, q: FloatArray, water: Water, limit: 
     raise AssertionError("the last approach returns or raises")
 
 
-def _hung_in_water(
+def _from_hanging(
     model: Model, acting: Acting, q: FloatArray, water: Water, limit: float, most: int
 ) -> tuple[Settled | None, int]:
-    """At rest in a fluid, of any kind, from where a chain without stiffness hangs in it, if that leads to rest; and the
+    """At rest in a fluid, of any kind, from where a chain without stiffness hangs in it, if that is soon there; and the
     sweeps."""
-    hung = hang_in_stream(model, acting, q, water)
-    if hung is None:
-        return None, 0
-    balance = Balance(model, acting._replace(wrenches=acting.wrenches.copy()), hung)
+    balance = Balance(model, acting._replace(wrenches=acting.wrenches.copy()), q)
     tied = ClosedBalance(balance, loop_plan(model))
     try:
         outcome = settle_in_water(balance, tied, water, limit, min(most, 2 * SOON), True)
