@@ -268,3 +268,38 @@ def test_the_elastica_is_followed_by_arc_length():
     loads = at_tip(rod, model, force=(0, 0, -float(branch.loads[k])))
     same = lw.settle(model, model.neutral(), loads=loads).state.q
     assert branch.states[k].q == pytest.approx(same, abs=1e-7)
+
+
+def test_a_shallow_truss_snaps_through():
+    """Two springs from pins to an apex: p = 2 k (l₀/l − 1) y, which turns back where l = ∛(l₀ a²)."""
+    a, rise, k = 1.0, 0.3, 100.0
+    slack = math.hypot(a, rise)
+    slope = math.atan2(rise, a)
+    light = lw.Inertia(0.1, (0, 0, 0), (0.01, 0.01, 0.01))
+    truss = lw.Linkage("truss", gravity=(0, 0, 0))
+    along = lw.Prismatic((1, 0, 0), stiffness=k)
+    truss.add_body("left", joint=lw.Revolute((0, -1, 0)), inertia=light, placement=lw.Pose(rpy=(0, -slope, 0)))
+    truss.add_body("apex", "left", along, lw.Pose((slack, 0, 0)), light)
+    turned = lw.Pose(rpy=(0, 2.0 * slope, 0))
+    truss.add_body("right", "apex", lw.Revolute((0, -1, 0)), turned, light)
+    truss.add_body("foot", "right", along, lw.Pose((slack, 0, 0)), light)
+    truss.add_loop(lw.Spherical(), "world", "foot", (lw.Pose((2.0 * a, 0, 0)), lw.Pose()))
+    model = truss.compile()
+    apex = model.body("apex")
+
+    def load(p):
+        loads = lw.Loads(model)
+        loads.apply_wrench("apex", force=(0, 0, -p))
+        return loads
+
+    branch = lw.continuation(model, model.neutral(), load, -1.5, 3.0, step=0.05, scale=1.0, max_steps=400)
+    y = np.array([lw.body_poses(model, state)[apex, 2, 3] for state in branch.states])
+    assert branch.loads == pytest.approx(2.0 * k * (slack / np.hypot(a, y) - 1.0) * y, abs=1e-6)
+    turn = (slack * a * a) ** (1.0 / 3.0)
+    low = math.sqrt(turn**2 - a * a)
+    fold = 2.0 * k * (slack / turn - 1.0) * low
+    assert branch.folds == pytest.approx([fold, -fold], rel=1e-3)
+    assert y[-1] < -rise  # the other way round
+    assert branch.loads[-1] >= 3.0
+    assert branch.unstable.tolist() == [int(abs(height) < low) for height in y]
+    assert max(np.abs(lw.loop_gaps(model, state).gap).max() for state in branch.states) < 1e-8

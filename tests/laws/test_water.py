@@ -179,6 +179,7 @@ def test_a_closed_cable_settles_in_a_current_and_its_motion_rests_there():
     for water in (lw.Water(current=(0.0, 1.0, 0.0)), lw.Water(depth=40.0, seabed=lw.Seabed(1e4))):
         rest = lw.settle(model, model.neutral(), water=water)
         assert rest.report.unbalanced_part <= 1e-10
+        assert rest.report.sweeps <= 10
         sim = lw.FullDynamics(model, rest.state, water=water)
         sim.advance(1e-2, 50)
         moved = lw.body_poses(model, sim.state)[:, :3, 3] - lw.body_poses(model, rest.state)[:, :3, 3]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+import linkwork.statics.settle as settling
 from linkwork.model.layout import ARMATURE, INERTIA, STIFFNESS
 from linkwork.reference.plain_statics import PlainStatics
 from linkwork.simulation.loading.load_columns import LOAD_AT, LOAD_FORCE, LOAD_STIFFNESS, LOAD_TARGET
@@ -16,6 +17,9 @@ from linkwork.statics.elimination.forces import place_bodies
 from linkwork.statics.elimination.solve import Pushes
 from linkwork.statics.elimination.sweeps import eliminate_leaf_to_root
 from linkwork.statics.elimination.workspace import make_place, nothing_acting
+from linkwork.statics.hanging import hang_slack
+from linkwork.statics.loads import gather
+from linkwork.statics.standing import Standing
 
 EPS = np.finfo(float).eps
 SHAPES = {
@@ -195,3 +199,57 @@ def test_the_same_sweep_is_a_linearly_implicit_euler_step(case, rng):
     dense = M / h**2 + plain.second_derivative(q) + np.diag(damping / h)
     expected = np.linalg.solve(dense, -plain.gradient(q) + M @ v / h)
     np.testing.assert_allclose(x, expected, atol=1000 * EPS * np.linalg.cond(dense) * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_chain_without_stiffness_is_at_rest_where_it_starts(seed):
+    """Links of any length and weight, hinges or balls, a branch, a load held by the world."""
+    rng = np.random.default_rng(seed)
+    n, is_flat = int(rng.integers(6, 25)), seed % 2 == 0
+    lengths = rng.uniform(0.2, 2.0, size=n)
+    chain = lw.Linkage("slack")
+    for i in range(n):
+        place = lw.Pose((float(lengths[i - 1]) if i else 0.0, 0.0, 0.0))
+        mass, at = float(rng.uniform(0.1, 3.0)), float(rng.uniform(0.1, 0.9) * lengths[i])
+        joint = lw.Revolute((0, 1, 0)) if is_flat else lw.Spherical()
+        inertia = lw.Inertia(mass, (at, 0.0, 0.0), (0.1, 0.1, 0.1))
+        chain.add_body(f"b{i}", f"b{i - 1}" if i else "world", joint, place, inertia)
+    hung = lw.Pose((0.3 * float(lengths[n // 2]), 0.0, 0.0))
+    chain.add_body("weight", f"b{n // 2}", lw.Spherical(), hung, lw.Inertia(5.0, (0, 0, 0), (0.1, 0.1, 0.1)))
+    way = rng.normal(size=3) * ((1.0, 0.0, 1.0) if is_flat else (1.0, 1.0, 1.0))
+    way[0] = 2.0  # further across than the longest link: no link is slack
+    end = way * rng.uniform(0.5, 0.95) * lengths.sum() / np.linalg.norm(way)
+    chain.add_loop(lw.Spherical(), "world", f"b{n - 1}", (lw.Pose(tuple(end)), lw.Pose((float(lengths[-1]), 0.0, 0.0))))
+    model = chain.compile()
+    loads = lw.Loads(model)
+    loads.apply_wrench(f"b{n // 3}", force=(0.0, 0.0, -4.0) if is_flat else (1.0, 2.0, -1.0), at=(0.1, 0.0, 0.0))
+    acting = gather(model, None, None, loads)
+    slack = hang_slack(model, acting, model.neutral().q)
+    assert slack is not None
+    standing = Standing(model, acting, model.neutral().q, is_closed=False, slack=slack)
+    assert standing.closed is not None
+    assert standing.unbalanced < 1e-5
+    assert np.abs(standing.closed.system.gap).max() < 1e-5 * lengths.sum()
+    rest = lw.settle(model, model.neutral(), loads=loads)
+    assert rest.stable
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_rods_between_pins_come_to_rest_no_higher_than_from_where_their_open_tree_hangs(seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    n, length, weight = int(rng.integers(5, 50)), 10.0 ** rng.uniform(-1, 2), 10.0 ** rng.uniform(-2, 1)
+    EI = 10.0 ** rng.uniform(-6, 0) * weight * 9.81 * length**3
+    joints = ("ball", "hinges", "plane")[seed % 3]
+    rod = lw.rod(length, n, EI=EI, GJ=EI, mass_per_length=weight, radius=1e-3 * length, joints=joints)
+    tilt = lw.Pose(rpy=(0.0, float(rng.uniform(-1.5, 1.5)), 0.0))
+    rod.attach_world("start", lw.Pinned() if seed % 2 else lw.Clamped(), at=tilt)
+    way = rng.normal(size=3) * ((1.0, 0.0, 1.0) if joints == "plane" else (1.0, 1.0, 1.0))
+    rod.attach_world("end", lw.Pinned(), at=tuple(way * length * rng.uniform(0.1, 0.9) / np.linalg.norm(way)))
+    model = rod.compile()
+    rest = lw.settle(model, model.neutral())
+    assert rest.stable
+    assert rest.report.unbalanced_part <= 1e-10
+    assert rest.report.gap < 1e-8 * length
+    monkeypatch.setattr(settling, "hang_slack", lambda *_: None)
+    before = lw.settle(model, model.neutral())
+    assert rest.report.energy <= before.report.energy + 1e-9 * weight * 9.81 * length**2

@@ -13,7 +13,13 @@ from linkwork.model.model import Model
 from linkwork.simulation.loading.load_columns import LOAD_STIFFNESS
 from linkwork.spatial.memory import load3
 from linkwork.statics.elimination.energy import energy_change, potential_energy
-from linkwork.statics.elimination.forces import length3, move_coordinates, place_bodies, unbalanced_efforts
+from linkwork.statics.elimination.forces import (
+    length3,
+    move_coordinates,
+    place_bodies,
+    step_extent,
+    unbalanced_efforts,
+)
 from linkwork.statics.elimination.products import mass_times
 from linkwork.statics.elimination.solve import Pushes, follow_negative_pivot, make_sides, solve_sides
 from linkwork.statics.elimination.sweeps import eliminate_leaf_to_root
@@ -183,6 +189,16 @@ class Balance:
         move_coordinates(self.arrays.tree, self.place.q, x, scale, self._moved)
         self.look_at(self._moved)
         return self._moved
+
+    def look_on(self, x: FloatArray) -> None:
+        """Moves `trial` on by x."""
+        move_coordinates(self.arrays.tree, self.trial.q, x, 1.0, self._moved)
+        self.look_at(self._moved)
+
+    def extent(self, x: FloatArray) -> tuple[float, float]:
+        """Largest rotation [rad] and displacement [m] of a body in the step x from `place`."""
+        turn, way = step_extent(self.arrays, self.place, x, np.empty((self.model.n_bodies, 6)))
+        return float(turn), float(way)
 
     def look_at(self, q: FloatArray) -> None:
         place_bodies(self.arrays, q, self.work.still, self.trial)

@@ -16,13 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.dynamics import kinematics
 from linkwork.loops.minimal_norm import Factors, factor_indefinite
 from linkwork.loops.system import LoopPlan, LoopSystem
 from linkwork.statics.balance import Balance
 from linkwork.statics.elimination.forces import cut_forces
 from linkwork.statics.elimination.solve import Pushes
-from linkwork.statics.elimination.workspace import U_
+from linkwork.statics.elimination.workspace import R_, U_
 from linkwork.statics.newton import (
     ARMIJO,
     BLENDS,
@@ -84,12 +83,24 @@ class ClosedBalance:
         balance.acting = balance.acting._replace(rows=rows, row_body=bodies)
         self.force = np.zeros(plan.count)  # λ
         self.system = LoopSystem(plan, balance.place.q, balance.work.still, balance.place.world)
+        self.kept = self.system, self.force  # before a step that may be taken back
 
     def write_forces(self) -> None:
         """λ as forces and torques in the axes of the world, on both bodies of every loop."""
         plan, system, balance = self.plan, self.system, self.balance
         rows, world = balance.acting.rows, balance.place.world
         cut_forces(system.loop, plan.frames, system.basis, plan.starts, plan.ends, self.force, world, rows, self.loads)
+
+    def pull(self, force: FloatArray) -> None:
+        """λ of the only loop, which pins a body to the world, from the force (3,) on that body in the axes of the world."""
+        b, frames, T = int(self.plan.ends[0, 1]), self.plan.frames, self.system.bases[0]
+        R = frames[0, 12:21].reshape(3, 3)
+        on_b = -force
+        if b >= 0:
+            R, on_b = self.balance.place.world[b, R_ : R_ + 9].reshape(3, 3) @ R, force
+        self.force = T[3:].T @ (R.T @ on_b)
+        self.write_forces()
+        self.balance.weigh()
 
     def saddle(self) -> Saddle:
         """Needs an elimination at `place`. Cost: O(p n)."""
@@ -115,21 +126,24 @@ class ClosedBalance:
         """Largest gap [rad or m], as a part of the length of the linkage."""
         return float(np.abs(self.system.gap).max(initial=0.0)) / max(self.balance.scales.length, 1e-300)
 
-    def close(self, saddle: Any, q: FloatArray, part: float = CLOSED) -> LoopSystem | None:
-        """Closes loops at `trial` = q by the factors of the step, to a part of the length; None where they stay open."""
-        balance, plan = self.balance, self.plan
+    def system_at_trial(self) -> LoopSystem:
+        trial = self.balance.trial
+        return LoopSystem(self.plan, trial.q, self.balance.work.still, trial.world)
+
+    def close(self, saddle: Any, part: float = CLOSED) -> LoopSystem | None:
+        """Closes loops at `trial` by the factors of the step, to a part of the length; None where they stay open."""
+        balance = self.balance
         enough = part * max(balance.scales.length, 1e-300)
         before = np.inf
         for _ in range(CLOSING_STEPS):
-            system = LoopSystem(plan, q, balance.work.still, balance.trial.world)
+            system = self.system_at_trial()
             gap = float(np.abs(system.gap).max(initial=0.0))
             if gap <= enough:
                 return system
             if not gap < 0.8 * before:
                 return None
             before = gap
-            q = plan.model.integrate(q, -(saddle.solve(system.gap) @ saddle.Y))
-            balance.look_at(q)
+            balance.look_on(saddle.solve(-system.gap) @ saddle.Y)
         return None
 
 
@@ -155,7 +169,7 @@ def settle_closed(
         step = saddle.solve(-closed.system.gap - saddle.moving)
         x = balance.x = saddle.x + step @ saddle.Y
         if is_there:
-            turn, way = _extent(closed, x)
+            turn, way = balance.extent(x)
             if unstable == 0 or not leave_saddles or done.saddles_left >= MOST_SADDLES or not _leave_saddle(closed):
                 done.sweeps = balance.sweeps
                 return Outcome(turn, way, unstable, unstable == 0, done)
@@ -181,15 +195,17 @@ def _leave_saddle(closed: ClosedBalance) -> bool:
             rng.normal(size=(1, plan.model.nv)), x[None]
         )  # efforts, not steps: what is soft moves most
         x += saddle.solve(-moving[:, 0]) @ saddle.Y
-        size = KICK / max(_extent(closed, x)[0], 1e-300)
+        size = KICK / max(balance.extent(x)[0], 1e-300)
         for scale in (size, -size):
-            if closed.close(saddle, balance.look(x, scale).copy()) is not None:
+            balance.look(x, scale)
+            if closed.close(saddle) is not None:
                 change, _ = balance.change(x, scale, closed.loads)
                 if best is None or change < best[0]:
                     best = change, x, scale
     if best is None:
         return False
-    system = closed.close(saddle, balance.look(best[1], best[2]).copy())
+    balance.look(best[1], best[2])
+    system = closed.close(saddle)
     if system is None:
         return False
     balance.accept()
@@ -197,16 +213,6 @@ def _leave_saddle(closed: ClosedBalance) -> bool:
     closed.write_forces()
     balance.weigh()
     return True
-
-
-def _extent(closed: ClosedBalance, x: FloatArray) -> tuple[float, float]:
-    """Largest rotation [rad] and displacement [m] of a body in the step x."""
-    tree, body, screws, *_ = closed.plan.model.arrays
-    twists = kinematics.local_twists(tree, body, screws, closed.balance.place.q, x)
-    return (
-        float(np.linalg.norm(twists[:, :3], axis=1).max(initial=0.0)),
-        float(np.linalg.norm(twists[:, 3:], axis=1).max(initial=0.0)),
-    )
 
 
 def _eliminate(closed: ClosedBalance, blend: float, left: float, as_it_is: bool) -> tuple[float, Saddle, int]:
@@ -234,15 +240,15 @@ def _step(
     closed: ClosedBalance, saddle: Saddle, x: FloatArray, step: FloatArray, blend: float, done: Progress
 ) -> float:
     balance = closed.balance
-    turn, way = _extent(closed, x)
+    turn, way = balance.extent(x)
     slope = float(balance.r @ x)
     new_force = closed.force + step
     length = max(balance.scales.length, 1e-300)
     scale = min(1.0, LARGEST_TURN / max(turn, 1e-300), 10.0 * length / max(way, 1e-300))
     loosely = max(CLOSED, min(LOOSELY * done.history[-1] ** 2, LOOSEST))
     while True:
-        q = balance.look(x, scale).copy()
-        system = closed.close(saddle, q, loosely)
+        balance.look(x, scale)
+        system = closed.close(saddle, loosely)
         if system is not None:
             change, noise = balance.change(x, scale, closed.loads)
             change -= float(new_force @ (system.gap - closed.system.gap))

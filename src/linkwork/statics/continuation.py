@@ -4,7 +4,8 @@
     [tᵀ    τ] [dp] = [ds − t·(q ⊖ q₀) − τ (p − p₀)]          f = ∂r/∂p
 
 Two solves with the sweep of ∂²U per iteration: x = H⁻¹r + dp H⁻¹f. At a fold H is singular and the load turns back; the
-bordered system is not, and steps rarely end on the fold itself.
+bordered system is not, and steps rarely end on the fold itself. With loops both solves are those of the saddle system of
+`constrained`, so that steps close what is open and go along closed states otherwise.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from linkwork.model.kernels.manifold import coordinates_difference, coordinates_
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation.loading.loaded import Loaded
+from linkwork.statics.balance import Balance
 from linkwork.statics.loads import gather
 from linkwork.statics.settle import settle
 from linkwork.statics.standing import Standing
@@ -71,7 +73,7 @@ def continuation(
     max_steps: int = 200,
     scale: float | None = None,
 ) -> Branch:
-    """Follows a branch of equilibria of a tree as a load changes, past folds where the load turns back.
+    """Follows a branch of equilibria as a load changes, loops kept closed, past folds where the load turns back.
 
     load(p): what acts at the value p: `lw.Loads(model)` with loads set, smooth in p.
     start, end: the branch begins at the equilibrium at `start` that `lw.settle` finds from `state`, towards `end`, and ends
@@ -87,8 +89,6 @@ def continuation(
     size = abs(p1 - p0) if scale is None else positive(scale, "scale")
     most, first = whole(max_steps, 1, "max_steps"), positive(step, "step")
     refuse_couplings(model, "continuation")
-    if model.loops:
-        raise StateError("continuation follows trees; hold ends by loads.apply_spring(...) instead of loops.")
     return _Path(model, ask, size).follow(State(q, np.zeros(model.nv)), p0, p1, first, most)
 
 
@@ -99,12 +99,12 @@ class _Path:
         self.norm = 1.0 / math.sqrt(max(model.nv, 1))  # root mean square of joint coordinates
 
     def standing(self, q: FloatArray, p: float) -> Standing:
-        return Standing(self.model, gather(self.model, None, None, self.ask(p)), q)
+        return Standing(self.model, gather(self.model, None, None, self.ask(p)), q, is_closed=False)
 
     def by_load(self, q: FloatArray, p: float) -> FloatArray:
-        """∂r/∂p at fixed coordinates, by a central difference."""
+        """∂r/∂p at fixed coordinates and forces of loops, by a central difference."""
         d = LOAD_STEP * self.size
-        ahead, behind = self.standing(q, p + d).balance.r, self.standing(q, p - d).balance.r
+        ahead, behind = (Balance(self.model, gather(self.model, None, None, self.ask(p + e)), q).r for e in (d, -d))
         return np.asarray((ahead - behind) / (2.0 * d))
 
     def tangent(
@@ -155,14 +155,14 @@ class _Path:
         t, tau = way
         q = np.asarray(coordinates_integrate(tree, q0, t, ds))
         p = p0 + ds * tau * self.size
-        x, z = np.zeros(nv), np.zeros(nv)
+        z = np.zeros(nv)
         for k in range(CORRECTIONS):
             at = self.standing(q, p)
-            if at.unbalanced <= BALANCED and k > 0:
+            if at.unbalanced <= BALANCED and at.is_closed and k > 0:
                 return q, p, at, k
             at.factor(0.0)
             f = self.by_load(q, p)
-            at.solve(at.balance.r, x)
+            x = at.newton_step()
             at.solve(f * self.size, z)
             self.sweeps += at.balance.sweeps
             moved = np.asarray(coordinates_difference(tree, q0, q, nv))

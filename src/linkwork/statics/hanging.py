@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,6 +15,7 @@ from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation.loading.load_columns import LOAD_AT, LOAD_STIFFNESS, LOAD_TARGET
 from linkwork.statics.balance import Balance
+from linkwork.statics.elimination.slack_chain import LINK_COLUMNS, LOAD_SUMS, hang_between
 from linkwork.statics.elimination.workspace import Acting
 from linkwork.statics.newton import settle_tree
 
@@ -24,6 +27,7 @@ ROUGHLY = (
 WITH_PINS = 0.5
 CLOSED = 1e-10  # gap [rad or m] that closing loops leaves
 OPEN = 1e-6  # gap from which on loops count as open, as a part of the length of the linkage
+SLACK = 1e-2  # of the moment of the loads: joints that resist less let a linkage hang as a chain does
 STIFF = 1.0  # of springs for pins: loads stretch them by some tenths of the length, and few sweeps find where they hang
 
 
@@ -47,6 +51,43 @@ def hang(model: Model, acting: Acting, q: FloatArray, max_sweeps: int) -> tuple[
         settle_tree(balance, WITH_PINS * loads / max(balance.scales.effort, 1e-300), max_sweeps, False)
     found, is_far = balance.place.q.copy(), pinned is not acting
     return found if is_far else closed_at(model, found), balance.sweeps, is_far
+
+
+class Slack(NamedTuple):
+    """A chain that hangs without stiffness."""
+
+    balance: Balance
+    force: FloatArray  # (3,) of the pin at its end, in the axes of the world [N]
+
+
+def hang_slack(model: Model, acting: Acting, q: FloatArray) -> Slack | None:
+    """Where a linkage that one loop pins to the world hangs as a chain without stiffness; None where its
+    joints resist more than its loads, or where it does not hang."""
+    pins = _pins(model)
+    if len(model.loops) != 1 or not pins:
+        return None
+    balance = Balance(model, acting, q)
+    if _bending(model) > SLACK * balance.scales.effort:
+        return None
+    (body, at, target), n = pins[0], model.n_bodies
+    x, joints = np.zeros(model.nv), np.zeros(n, dtype=np.int64)
+    points = np.array([at, target])
+    found, force = hang_between(
+        model.arrays,
+        acting,
+        balance.place,
+        body,
+        points,
+        np.empty((n, LOAD_SUMS)),
+        joints,
+        np.empty((n, LINK_COLUMNS)),
+        x,
+    )
+    if not found:
+        return None
+    balance.look(x, 1.0)
+    balance.accept()
+    return Slack(balance, np.array(force))
 
 
 def closed_at(model: Model, q: FloatArray) -> FloatArray:
@@ -73,23 +114,33 @@ def floats(model: Model) -> bool:
     return bool(kept["floats"])
 
 
-def _with_pins(model: Model, acting: Acting, balance: Balance) -> Acting:
-    """What acts, and a spring from each point that a loop pins to the world to where it is pinned."""
+def _pins(model: Model) -> list[tuple[int, tuple[float, float, float], tuple[float, float, float]]]:
+    """Of each loop that pins a body to the world: the body, the point in its frame, where it is pinned."""
     pins = []
     for loop in model.loops:
         a, b = (loop.body_a, loop.placement_a.xyz), (loop.body_b, loop.placement_b.xyz)
         if isinstance(loop.joint, Spherical) and min(a[0], b[0]) < 0 <= max(a[0], b[0]):
             (_, target), (body, at) = sorted([a, b], key=lambda end: end[0])
             pins.append((body, at, target))
+    return pins
+
+
+def _bending(model: Model) -> float:
+    """Stiffness of all joints one behind the other; 0 where one has none."""
+    springs = model.arrays.dof[:, STIFFNESS]
+    return 1.0 / float((1.0 / springs).sum()) if springs.size and (springs > 0.0).all() else 0.0
+
+
+def _with_pins(model: Model, acting: Acting, balance: Balance) -> Acting:
+    """What acts, and a spring from each point that a loop pins to the world to where it is pinned."""
+    pins = _pins(model)
     if not pins:
         return acting
     force, moment = balance.weigh()
     length = max(balance.scales.length, 1e-300)
-    springs = model.arrays.dof[:, STIFFNESS]
-    bends = 1.0 / float((1.0 / springs).sum()) if springs.size and (springs > 0.0).all() else 0.0
     rows = np.zeros((len(pins), acting.rows.shape[1]))
     rows[:, LOAD_AT : LOAD_AT + 3] = [at for _, at, _ in pins]
     rows[:, LOAD_TARGET : LOAD_TARGET + 3] = [target for _, _, target in pins]
-    rows[:, LOAD_STIFFNESS] = STIFF * (force * length + moment + bends) / length**2
+    rows[:, LOAD_STIFFNESS] = STIFF * (force * length + moment + _bending(model)) / length**2
     bodies = np.array([body for body, _, _ in pins], dtype=np.int64)
     return acting._replace(rows=np.concatenate([acting.rows, rows]), row_body=np.concatenate([acting.row_body, bodies]))

@@ -24,12 +24,12 @@ from linkwork.statics.balance import Balance
 from linkwork.statics.constrained import ClosedBalance, settle_closed
 from linkwork.statics.elimination.workspace import WRENCH, Acting
 from linkwork.statics.gradients import SettleGradients, settle_gradients
-from linkwork.statics.hanging import closed_at, hang
+from linkwork.statics.hanging import closed_at, hang, hang_slack
 from linkwork.statics.in_field import FieldRest, settle_in_field
 from linkwork.statics.loads import gather, has_potential
 from linkwork.statics.newton import Outcome, settle_tree
 from linkwork.statics.standing import FAR, SHORT, Standing
-from linkwork.statics.water import approach, settle_in_water
+from linkwork.statics.water import approach, hang_in_stream, settle_in_water
 
 FloatArray = NDArray[np.float64]
 
@@ -215,16 +215,39 @@ def settle(
         balance = Balance(model, acting, q)
         leave = leave_saddles and has_potential(model, acting)
         return _settled(balance, None, settle_tree(balance, limit, most, leave), 0)
-    q, before, is_far = hang(model, acting, q, most)
+    return _closed(model, acting, q, limit, most, leave_saddles and has_potential(model, acting))
+
+
+def _closed(model: Model, acting: Acting, q: FloatArray, limit: float, most: int, leave: bool) -> Settled:
+    """At rest with loops: from where a chain without stiffness hangs, where that leads to rest; else from where the open
+    tree hangs."""
+    slack, before = hang_slack(model, acting, q), 0
+    if slack is not None:
+        start = slack.balance.place.q.copy()
+        near = Standing(model, acting, q, False, slack=slack)
+        outcome = _stable_rest(near, limit, FAR)
+        if outcome is not None:
+            return _settled(near.balance, near.closed, outcome, 0)
+        before = near.balance.sweeps
+        try:
+            return _downhill(model, acting, closed_at(model, start), limit, most, leave, before)
+        except StateError:
+            pass
+    q, more, is_far = hang(model, acting, q, most)
     near, outcome = _by_newton(model, acting, q, limit, is_far)
     if outcome is not None:
-        return _settled(near.balance, near.closed, outcome, before)
-    if is_far:
-        q = closed_at(model, q)
+        return _settled(near.balance, near.closed, outcome, before + more)
+    before += more + near.balance.sweeps
+    return _downhill(model, acting, closed_at(model, q) if is_far else q, limit, most, leave, before)
+
+
+def _downhill(
+    model: Model, acting: Acting, q: FloatArray, limit: float, most: int, leave: bool, before: int
+) -> Settled:
+    """At rest with loops, from a closed state, by steps that lower the energy; before: sweeps until then."""
     balance = Balance(model, acting, q)
     closed = ClosedBalance(balance, loop_plan(model))
-    leave = leave_saddles and has_potential(model, acting)
-    return _settled(balance, closed, settle_closed(closed, limit, most, leave), before + near.balance.sweeps)
+    return _settled(balance, closed, settle_closed(closed, limit, most, leave), before)
 
 
 def _by_newton(
@@ -259,7 +282,7 @@ def _stable_rest(standing: Standing, limit: float, longest: float) -> Outcome | 
 def _in_water(model: Model, acting: Acting, q: FloatArray, water: Water, limit: float, most: int) -> Settled:
     """At rest in a fluid: trees along pseudo time, which is soon there or not at all; else by way of fixed forces, from
     ever closer starts."""
-    before = 0
+    before, hung = 0, None
     if not model.loops:
         balance = Balance(model, acting._replace(wrenches=acting.wrenches.copy()), q)
         try:
@@ -267,8 +290,15 @@ def _in_water(model: Model, acting: Acting, q: FloatArray, water: Water, limit: 
         except StateError:
             before = balance.sweeps
     else:
-        q, before, is_far = hang(model, acting, q, most)
-        q = closed_at(model, q) if is_far else q
+        start = hang_in_stream(model, acting, q, water)
+        if start is None:
+            q, before, is_far = hang(model, acting, q, most)
+            q = closed_at(model, q) if is_far else q
+        else:
+            hung, before = _from_hanging(model, acting, start, water, limit, most)
+            if hung is not None and hung.stable:
+                return hung
+            q = closed_at(model, start)
     for rounds, roughly in APPROACHES:
         q, more = approach(model, acting, q, water, most, rounds, roughly)
         before += more
@@ -280,9 +310,25 @@ def _in_water(model: Model, acting: Acting, q: FloatArray, water: Water, limit: 
             return _settled(balance, tied, outcome, before)
         except StateError:
             before += balance.sweeps
-            if is_last:
+            if is_last and hung is None:
                 raise
+    if hung is not None:
+        return hung
     raise AssertionError("the last approach returns or raises")
+
+
+def _from_hanging(
+    model: Model, acting: Acting, q: FloatArray, water: Water, limit: float, most: int
+) -> tuple[Settled | None, int]:
+    """At rest in a fluid, of any kind, from where a chain without stiffness hangs in it, if that is soon there; and the
+    sweeps."""
+    balance = Balance(model, acting._replace(wrenches=acting.wrenches.copy()), q)
+    tied = ClosedBalance(balance, loop_plan(model))
+    try:
+        outcome = settle_in_water(balance, tied, water, limit, min(most, 2 * SOON), True)
+    except StateError:
+        return None, balance.sweeps
+    return _settled(balance, tied, outcome, 0), balance.sweeps
 
 
 def _settled(balance: Balance, closed: ClosedBalance | None, outcome: Outcome, sweeps_before: int) -> Settled:

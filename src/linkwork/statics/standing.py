@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from linkwork.dynamics.inputs import refuse_couplings
 from linkwork.errors import StateError
-from linkwork.loops.system import LoopSystem, loop_plan
+from linkwork.loops.system import loop_plan
 from linkwork.model.model import Model
 from linkwork.statics.balance import Balance
 from linkwork.statics.constrained import ClosedBalance, Saddle
 from linkwork.statics.elimination.workspace import Acting
+from linkwork.statics.hanging import Slack
 
 FloatArray = NDArray[np.float64]
 
@@ -25,6 +26,7 @@ UNBALANCED = 1e-6  # part of the loads, from which on a state is not an equilibr
 SOUGHT, MOST_SEEKING = 1e-9, 24  # part of the loads; steps
 SHORT, FAR = 0.5, 20.0  # largest way of a joint in all steps of `seek` [rad]: to what is close by, and to anything
 NEARLY, WORSE, STUCK = 1e-3, 2.0, 0.5  # part of the loads; times what a step left: it went astray, or hardly on
+SMALL_GAP = 1e-8  # part of the length: the next Newton step closes it
 CLOSER = 0.3  # of a step: as far may another go that closes loops by the same factors
 FIRST_DAMPING, MORE, LESS = 0.1, 10.0, 1e-4  # part of loads over inertia, and how it changes
 ASIDE, TRIALS = 1e-7, 6  # a shift that meets a zero pivot is moved aside by this part, ten times more each time
@@ -34,12 +36,19 @@ class Standing:
     """Coordinates q under loads; `factor` and `solve` speak of ∂²U − σM on closed states."""
 
     def __init__(
-        self, model: Model, acting: Acting, q: FloatArray, is_closed: bool = True, added: FloatArray | None = None
+        self,
+        model: Model,
+        acting: Acting,
+        q: FloatArray,
+        is_closed: bool = True,
+        added: FloatArray | None = None,
+        slack: Slack | None = None,
     ):
-        """is_closed: loops that are open are refused; else `seek` may close them. added: as in `Work`."""
+        """is_closed: loops that are open are refused; else `seek` may close them. added: as in `Work`. slack: where to
+        stand, instead of at q."""
         self.model = model
         refuse_couplings(model, "statics")
-        self.balance = Balance(model, acting, q)
+        self.balance = Balance(model, acting, q) if slack is None else slack.balance
         if added is not None:
             self.balance.work = self.balance.work._replace(added=added)
         self.closed: ClosedBalance | None = None
@@ -52,7 +61,10 @@ class Standing:
                 raise StateError(
                     f"a loop is open by {gap:.2e} (rad or m); close loops first, with lw.settle or lw.close_loops."
                 )
-            self.find_forces()
+            if slack is None:
+                self.find_forces()
+            else:
+                self.closed.pull(slack.force)
 
     def find_forces(self) -> None:
         """Forces of the cut joints that leave the least unbalanced."""
@@ -71,6 +83,11 @@ class Standing:
     def unbalanced(self) -> float:
         """Largest unbalanced effort, as a part of the loads."""
         return float(np.abs(self.balance.r).max(initial=0.0)) / max(self.balance.scales.effort, 1e-300)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether loops are closed to what equilibria are found with."""
+        return self.closed is None or self.closed.gap <= OPEN * 1e-3
 
     @property
     def scale(self) -> float:
@@ -121,13 +138,11 @@ class Standing:
 
         enough: unbalanced part of the loads. longest: way of a joint [rad]; beyond a small one lie other equilibria.
         """
-        balance, closed = self.balance, self.closed
-        x = np.zeros(self.model.nv)
+        balance = self.balance
         gone, damping, before = 0.0, 0.0, np.inf
         for _ in range(MOST_SEEKING):
-            gap = 0.0 if closed is None else float(np.abs(closed.system.gap).max(initial=0.0))
             left = self.unbalanced
-            if left <= enough and gap <= OPEN * 1e-3 * balance.scales.length:
+            if left <= enough and self.is_closed:
                 return True
             if before < NEARLY and left > WORSE * before:  # motions that hardly anything resists are driven by rounding
                 damping = max(MORE * damping, FIRST_DAMPING * self.scale)
@@ -135,12 +150,7 @@ class Standing:
                 damping *= LESS
             before = left
             self.factor(-damping)
-            if closed is None or self._saddle is None:
-                balance.solve(balance.r, x)
-            else:
-                step = self._saddle.solve(-closed.system.gap - self._saddle.moving)
-                x = self._saddle.x + step @ self._saddle.Y
-                closed.force = closed.force + step
+            x = self.newton_step()
             longest_way = float(np.abs(x).max(initial=0.0))
             gone += longest_way
             if not gone < longest:
@@ -149,6 +159,17 @@ class Standing:
             balance.look(x, 1.0)
             self._arrive(CLOSER * longest_way)
         return False
+
+    def newton_step(self) -> FloatArray:
+        """The step to where nothing is unbalanced and loops are closed, with the last factors; cut joints have their forces
+        there from now on."""
+        if self.closed is None or self._saddle is None:
+            x = np.zeros(self.model.nv)
+            self.balance.solve(self.balance.r, x)
+            return x
+        step = self._saddle.solve(-self.closed.system.gap - self._saddle.moving)
+        self.closed.force = self.closed.force + step
+        return np.asarray(self._saddle.x + step @ self._saddle.Y)
 
     def move(self, q: FloatArray) -> None:
         """Goes to other coordinates."""
@@ -159,13 +180,12 @@ class Standing:
         """Goes to `trial`, and on by a step up to this way [rad or m] that closes loops with the factors of the last."""
         balance, closed = self.balance, self.closed
         if closed is not None:
-            q, still = balance.trial.q, balance.work.still
-            closed.system = LoopSystem(closed.plan, q, still, balance.trial.world)
-            if closer > 0.0 and self._saddle is not None:
+            closed.system = closed.system_at_trial()
+            if closer > 0.0 and self._saddle is not None and closed.gap > SMALL_GAP:
                 x = self._saddle.solve(-closed.system.gap) @ self._saddle.Y
                 if float(np.abs(x).max(initial=0.0)) < closer:
-                    balance.look_at(self.model.integrate(q, x))
-                    closed.system = LoopSystem(closed.plan, balance.trial.q, still, balance.trial.world)
+                    balance.look_on(x)
+                    closed.system = closed.system_at_trial()
         balance.accept()
         if closed is not None:
             closed.write_forces()

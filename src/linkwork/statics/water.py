@@ -23,20 +23,25 @@ from linkwork.model.joints import Spherical
 from linkwork.model.model import Model
 from linkwork.simulation.loading.load_columns import LOAD_AT, LOAD_FORCE, LOAD_TORQUE
 from linkwork.statics.balance import Balance
-from linkwork.statics.constrained import CLOSED, LEAST_SOFTEN, ClosedBalance, _extent, settle_closed
+from linkwork.statics.constrained import CLOSED, LEAST_SOFTEN, ClosedBalance, settle_closed
 from linkwork.statics.elimination.stream_sweeps import eliminate_in_stream, make_stream_work
 from linkwork.statics.elimination.workspace import ADDED_COLUMNS, P_, R_, W_, Acting
+from linkwork.statics.hanging import hang_slack
 from linkwork.statics.newton import Outcome, Progress, not_settled, settle_tree
 
 FloatArray = NDArray[np.float64]
 
-FIRST, LAST = 0.1, 1e-12  # s, as a part of loads over inertia of the whole, at first; below the last it is left out
+FIRST, LAST = 0.01, 1e-12  # s, as a part of loads over inertia of the whole, at first; below the last it is left out
 LESS, MORE = 0.1, 8.0  # s changes as r does, within these
 TURN = 0.7  # [rad] of any body in one step
+SHORTER = (1.0, 0.3, 0.1, 0.03)  # parts of a step that are tried with the same factors; the shorter ones must lower r
+MOST_OPEN = 1e-3  # gap that a step may leave, as a part of the length
+AGAIN = 0.05  # s, as FIRST, where a step failed without it
 WORSE = 4.0  # r may grow by this in a step; beyond it s grows instead
 SMALL_TURN, MUCH_WORSE = 0.2, 1e3  # [rad] stiff joints answer steps that turn no body further with efforts that soon go
 NEAR = 0.02  # [rad] way of a joint in a round under fixed forces, below which Newton's method begins
 HOLD = 1e-5  # rotations of balls that are resisted by less than this part of their largest: rods that roll
+MOST_HANGING, HUNG, HALF_WAY = 60, 1e-3, 0.5  # rounds; [rad or m] way of a joint in the last; of the way where it grows
 MOST_S = 1e6  # of the first s: where not even steps that short get on, there is no rest
 
 
@@ -155,34 +160,79 @@ def _step(balance: Balance, closed: ClosedBalance | None, stream: Stream, shift:
         closing = Closing(X[1:], A[:, 1:])
         force = closing.solve(-closed.system.gap - A[:, 0])
         x = balance.x = X[0] + force @ closing.Y
-        turn = _extent(closed, x)[0]
+        turn = balance.extent(x)[0]
     before = float(np.linalg.norm(balance.r))
     part = min(1.0, TURN / max(turn, 1e-300))
-    q = balance.look(x, part)
-    kept = None
-    if closed is not None:
-        kept = closed.system, closed.force
-        system = closed.close(closing, q.copy())
-        if system is None:
-            return MORE * max(shift, LAST * balance.scales.rate2)
+    most = WORSE if turn > SMALL_TURN else MUCH_WORSE
+    for shorter in SHORTER:
+        ratio = _went(balance, closed, stream, closing, force, shorter * part) / max(before, 1e-300)
+        if ratio < (most if shorter == 1.0 else 1.0):
+            break
+        if np.isfinite(ratio):
+            _go_back(balance, closed, stream)
+    else:
+        return max(MORE * shift, AGAIN * balance.scales.rate2)
+    shift *= min(max(ratio, LESS), 1.0 if turn < TURN and shorter == 1.0 else MORE)
+    return shift if shift > LAST * balance.scales.rate2 else 0.0
+
+
+def _went(
+    balance: Balance,
+    closed: ClosedBalance | None,
+    stream: Stream,
+    closing: Closing | None,
+    force: FloatArray,
+    part: float,
+) -> float:
+    """Goes on by a part of the step `balance.x`, loops closed; returns the unbalanced efforts there, or infinity, without
+    having moved, where loops stay open."""
+    balance.look(balance.x, part)
+    if closed is None:
+        balance.accept()
+    else:
+        system = closed.close(closing)
+        if system is None:  # soft motions do not close loops: the next step will
+            balance.look(balance.x, part)
+            system = closed.system_at_trial()
+            if not float(np.abs(system.gap).max(initial=0.0)) <= MOST_OPEN * balance.scales.length:
+                return np.inf
+        closed.kept = closed.system, closed.force
         closed.force = closed.force + part * force
         held = _in_world(closed)
-    balance.accept()
-    if closed is not None:
-        assert system is not None
+        balance.accept()
         closed.system = system
         _hold_in_world(closed, held)
     stream.act()
-    ratio = float(np.linalg.norm(balance.r)) / max(before, 1e-300)
-    if not ratio < (WORSE if turn > SMALL_TURN else MUCH_WORSE):
-        balance.accept()
-        if closed is not None and kept is not None:
-            closed.system, closed.force = kept
-            closed.write_forces()
+    return float(np.linalg.norm(balance.r))
+
+
+def _go_back(balance: Balance, closed: ClosedBalance | None, stream: Stream) -> None:
+    """To where the last part of a step began."""
+    balance.accept()
+    if closed is not None:
+        closed.system, closed.force = closed.kept
+        closed.write_forces()
+    stream.act()
+
+
+def hang_in_stream(model: Model, acting: Acting, q: FloatArray, water: Water) -> FloatArray | None:
+    """Coordinates at which a linkage between two pins hangs as a chain without stiffness in a fluid: again and again under
+    its forces as they were, without an elimination. None where there is no such place, or where that does not end."""
+    before = np.inf
+    for _ in range(MOST_HANGING):
+        balance = Balance(model, acting._replace(wrenches=acting.wrenches.copy()), q)
+        stream = Stream(model, water, balance)
         stream.act()
-        return max(shift, LAST * balance.scales.rate2) * MORE
-    shift *= min(max(ratio, LESS), 1.0 if turn < TURN else MORE)
-    return shift if shift > LAST * balance.scales.rate2 else 0.0
+        slack = hang_slack(model, _fixed_in_world(acting, stream), q)
+        if slack is None:
+            return None
+        way = np.asarray(model.difference(q, slack.balance.place.q))
+        moved = float(np.abs(way).max(initial=0.0))
+        if moved < HUNG:
+            return slack.balance.place.q.copy()
+        q = model.integrate(q, way, 1.0 if moved < before else HALF_WAY)
+        before = moved
+    return None
 
 
 def approach(

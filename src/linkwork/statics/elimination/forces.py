@@ -30,6 +30,7 @@ from linkwork.spatial.vectors import (
     join,
     linear,
     scale6,
+    twist_to_child,
     wrench_to_parent,
 )
 from linkwork.statics.elimination.workspace import MOMENT, P_, PULL, R_, WRENCH
@@ -61,6 +62,27 @@ def move_coordinates(tree, q, x, scale, out):
     """out ← q ⊕ scale x."""
     for i in range(tree.shape[0]):
         joint_integrate(tree, i, q, x, scale, out)
+
+
+@kernel
+def step_extent(arrays, place, x, twist):
+    """Largest rotation [rad] and displacement [m] of a body when joints go on by x (nv,); twist (n, 6) is scratch."""
+    tree = arrays.tree
+    turn, way = 0.0, 0.0
+    for i in range(tree.shape[0]):
+        j, parent = tree[i, V], tree[i, PARENT]
+        w = ZERO6
+        if parent >= 0:
+            w = twist_to_child(load9(place.pose, i, R_), load3(place.pose, i, P_), load6(twist, parent, 0))
+        if tree[i, KIND] == HELICAL:
+            w = add6(w, scale6(x[j], helical_twist(arrays.body, i)))
+        else:
+            for d in range(tree[i, DOF]):
+                w = add6(w, scale6(x[j + d], load6(place.S, j + d, 0)))
+        store6(twist, i, 0, w)
+        turn = max(turn, dot3(angular(w), angular(w)))
+        way = max(way, dot3(linear(w), linear(w)))
+    return math.sqrt(turn), math.sqrt(way)
 
 
 @inlined
