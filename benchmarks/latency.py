@@ -72,7 +72,9 @@ def run(options: argparse.Namespace) -> TableReport:
         full = float(np.median([result["aba_s"] for result in results]))
         rows = [judge(report, result) for result in results]
         made = "; ".join(
-            dict.fromkeys(f"{r['calls']:,} calls of each, least of {r['replays']} replays" for r in results)
+            dict.fromkeys(
+                f"{r['calls']:,} calls of each, least processor time of {r['replays']} replays" for r in results
+            )
         )
         title = f"{joints:,} joints, {made}; one `aba` takes {duration(full)}"
         columns = ["call", *(f"{part:g} %" for part in PARTS[1:-1]), "worst", "wall, 99.99 %", "worst", "collections"]

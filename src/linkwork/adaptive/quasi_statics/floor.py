@@ -17,14 +17,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from linkwork.adaptive.metric.missed import MARGIN_OF_ABA
+from linkwork.adaptive.metric.missed import MARGIN_OF_ABA, missed_accelerations
 from linkwork.adaptive.metric.rounding_floor import rounding_floor
-from linkwork.adaptive.quasi_statics.everything import BY_ABA
+from linkwork.adaptive.quasi_statics.everything import BY_ABA, LEAST_JOINTS
 from linkwork.adaptive.quasi_statics.report import error_bound, size, sums_of
 from linkwork.adaptive.workspace import JOINT_COUNT, MAX_JOINT, SUM_JOINT
 
 if TYPE_CHECKING:
     from linkwork.adaptive.quasi_statics.simulation import QuasiStatics
+    from linkwork.model.model import Model
+    from linkwork.model.state import State
 
 FLOOR_EVERY = 64  # steps between two estimates of the rounding floor
 ABA_EVERY = 1024  # solves by `aba` between two looks at what they miss, which take as long as three of them
@@ -97,6 +99,13 @@ def floor_of_everything(sim: QuasiStatics) -> tuple[float, float]:
     known[OF_ABA] = np.divide(missed, sizes, out=np.zeros(2), where=sizes > 0.0)
     known[SINCE_ABA] = 0.0
     return float(missed[0]), float(missed[1])
+
+
+def load_kernels(model: Model, state: State) -> None:
+    """Before the first step of a linkage whose solves may be by `aba`: what their floors need, so that no step waits."""
+    if model.n_bodies >= LEAST_JOINTS:
+        still = np.zeros(model.nv)
+        missed_accelerations(model, state, still, np.zeros((model.n_bodies, 6)), still)
 
 
 def go_on_measuring(sim: QuasiStatics, joints: float, steps: int) -> None:

@@ -27,6 +27,7 @@ from linkwork.adaptive.quasi_statics.floor import (
     finish_measuring,
     form_floor,
     go_on_measuring,
+    load_kernels,
 )
 from linkwork.adaptive.quasi_statics.report import (
     QuasiStaticsReport,
@@ -142,6 +143,8 @@ class QuasiStatics(LinkageSimulation):
         if model.is_constrained:
             refuse_open_loops(model, State(q, v))
             self._tree.hold_loops_open()
+        if self._may_be_full:
+            load_kernels(model, State(q, v))
 
     def _hold_root_open(self) -> None:
         run, root = self._tree.run, self._tree.plan.nodes.shape[0] - 1
