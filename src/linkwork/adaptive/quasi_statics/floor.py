@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linkwork.adaptive.metric.missed import MARGIN_OF_ABA, missed_accelerations
 from linkwork.adaptive.metric.rounding_floor import rounding_floor
@@ -28,11 +29,14 @@ if TYPE_CHECKING:
     from linkwork.model.model import Model
     from linkwork.model.state import State
 
+FloatArray = NDArray[np.float64]
+
 FLOOR_EVERY = 64  # steps between two estimates of the rounding floor
 ABA_EVERY = 1024  # solves by `aba` between two looks at what they miss, which take as long as three of them
 
 NEGLIGIBLE = 1e-9  # part of the accelerations that a loss may be without being looked into
 SMALL_PART = 0.125  # of the tolerance, that a loss may be without being looked into
+LEFT_TO_ROUNDING = 2.0**-6  # of the tolerance: a bound that just keeps it would break it by the least floor
 WORTH_MEASURING = 64  # joints computed since the last measurement, per body: then another one costs a few per cent
 OTHER_JOINTS = 1.5  # times as many joints computed: what was measured said too little about them
 MOST_GROWTH = 8.0  # times as many: it said nothing
@@ -47,7 +51,8 @@ MARGIN = 4.0  # over the difference of two algorithms, of which either may be th
 # measured again; the most that were computed; solves since the last estimate.
 RATIO, LEFT, JOINTS, SOLVES = slice(0, 2), 2, 3, 4
 # And of solves by `aba`: what rounding did relative to the accelerations (zero: not known), and solves since.
-OF_ABA, SINCE_ABA, MEASURED = slice(5, 7), 7, 8
+# And the part of the tolerance that solves leave to rounding, so that what is known of it need not be measured anew.
+OF_ABA, SINCE_ABA, LEFT_OUT, MEASURED = slice(5, 7), 7, 8, 9
 
 
 def form_floor(sim: QuasiStatics, goal: float | None) -> tuple[float, float]:
@@ -135,6 +140,18 @@ def learn(sim: QuasiStatics) -> bool:
 
 
 def _is_small(sim: QuasiStatics, floors: tuple[float, float], goal: float | None) -> bool:
-    """Whether the tolerance is kept with such floors, and not for their sake."""
+    """Whether the tolerance is kept with such floors, and not for their sake.
+
+    Where they are small and the bound is too near the tolerance for them, solves to come leave them room.
+    """
     bound, part = error_bound(sums_of(sim._tree.run), sim.measure, floors)
-    return goal is not None and part <= SMALL_PART * goal and bound <= goal
+    if goal is None or part > SMALL_PART * goal:
+        return False
+    if bound > goal:
+        sim._measured_floor[LEFT_OUT] = SMALL_PART
+    return bound <= goal
+
+
+def left_to_solves(known: FloatArray) -> float:
+    """The part of a tolerance that the accelerations left out may be; rounding has the rest."""
+    return 1.0 - max(LEFT_TO_ROUNDING, known.item(LEFT_OUT))

@@ -27,6 +27,7 @@ from linkwork.adaptive.quasi_statics.floor import (
     finish_measuring,
     form_floor,
     go_on_measuring,
+    left_to_solves,
     load_kernels,
 )
 from linkwork.adaptive.quasi_statics.report import (
@@ -73,7 +74,6 @@ from linkwork.statics.settle import SettleReport, settle
 DEADLINE_CHUNK = 64  # nodes opened between two looks at the clock
 MOST_OVERLOAD = 2.0**20  # of what may be hidden while deadlines are missed
 LEAST_CLOSED = 1e-3  # part of the whole that may be hidden first where nothing is hidden yet
-LEFT_TO_ROUNDING = 2.0**-6  # of the tolerance: a bound that just keeps it would break it by the least floor
 
 
 class QuasiStatics(LinkageSimulation):
@@ -326,7 +326,7 @@ class QuasiStatics(LinkageSimulation):
 
     def _asked(self, goal: float | None) -> float:
         """With a budget alone every node may be opened until it is spent: tolerance zero asks for that."""
-        return 0.0 if goal is None else (1.0 - LEFT_TO_ROUNDING) * float(goal)
+        return 0.0 if goal is None else left_to_solves(self._measured_floor) * float(goal)
 
     def _count(self, done: int, h: float) -> None:
         """Takes note of what a kernel did, whether it failed then or not."""
