@@ -113,7 +113,7 @@ def read_structure(path: str | Path, model: int, report: PreparationReport) -> A
 
 
 def name_elements(structure: Any, report: PreparationReport) -> None:
-    """Elements of atoms in the twenty amino acids by their names, where the file's columns say helium for HE1 and calcium for CA."""
+    """Elements of atoms in the twenty amino acids by their names: columns of some files make HE1 helium and CA calcium."""
     gemmi = extras.need("gemmi", "reading a structure")
     mended = 0
     for chain in structure[0]:
