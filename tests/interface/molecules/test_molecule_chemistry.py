@@ -178,6 +178,20 @@ def test_the_residue_that_lacks_an_atom_is_the_one_that_is_named():
         make_system(modeller.topology, "amber14")
 
 
+def test_names_and_columns_of_charmm_are_read(tmp_path):
+    """Histidines have names of their own there; names that begin one column early make carbon calcium, hydrogen mercury."""
+    lines = []
+    for text in peptide_lines("GHKG"):
+        shifted = f"{text[:12]}{text[13:16]} {text[16:]}".replace("HIS", "HSD")
+        lines.append(shifted[:76].rstrip())  # without the column of elements
+    molecule = lw.molecules.load(write(tmp_path / "charmm.pdb", lines), relax=True, seed=1)
+    plain = lw.molecules.load(write(tmp_path / "plain.pdb", peptide_lines("GHKG")), relax=True, seed=1)
+    assert notes(molecule, "name") == ["name: A:2: HSD of CHARMM is read as HIS"]
+    assert len(notes(molecule, "elements")) == 1
+    assert molecule.atoms.names == plain.atoms.names
+    assert molecule.n_torsions == plain.n_torsions
+
+
 def test_strands_may_begin_with_a_phosphate(tmp_path):
     """Force fields end strands in a hydroxyl: the phosphate is taken off, with a note."""
     from linkwork.molecules.structure.reading import _take_phosphate_off

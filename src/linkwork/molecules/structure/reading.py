@@ -25,6 +25,8 @@ HEAVY_ATOMS = {
     "ALA": 5, "ARG": 11, "ASN": 8, "ASP": 8, "CYS": 6, "GLN": 9, "GLU": 9, "GLY": 4, "HIS": 10, "ILE": 8, "LEU": 8,
     "LYS": 9, "MET": 8, "PHE": 11, "PRO": 7, "SER": 6, "THR": 7, "TRP": 14, "TYR": 12, "VAL": 7,
 }  # fmt: skip
+OF_CHARMM = {"HSD": "HIS", "HSE": "HIS", "HSP": "HIP"}  # names of histidines there; hydrogens are placed anew
+OF_PROTEINS = ("H", "D", "C", "N", "O", "S")
 PHOSPHATE = ("P", "OP1", "OP2", "OP3", "O1P", "O2P", "O3P")
 SHAKE = 0.05  # [Å] by which atoms are moved where some stand in one place
 CLASH = 0.6  # [Å] no two heavy atoms of a molecule stand nearer: the shortest bond has 1.1
@@ -94,12 +96,37 @@ def read_structure(path: str | Path, model: int, report: PreparationReport) -> A
     for k in reversed(range(len(structure))):
         if k != model - 1:
             del structure[k]
+    name_elements(structure, report)
     before = structure[0].count_atom_sites()
     structure.remove_hydrogens()
     removed = before - structure[0].count_atom_sites()
     if removed:
         report.note("hydrogens", "", f"{removed} hydrogens of the file are placed anew")
+    for chain in structure[0]:
+        for residue in chain:
+            if residue.name in OF_CHARMM:
+                report.note(
+                    "name", label(chain, residue), f"{residue.name} of CHARMM is read as {OF_CHARMM[residue.name]}"
+                )
+                residue.name = OF_CHARMM[residue.name]
     return structure
+
+
+def name_elements(structure: Any, report: PreparationReport) -> None:
+    """Elements of atoms in the twenty amino acids by their names: columns of some files make HE1 helium and CA calcium."""
+    gemmi = extras.need("gemmi", "reading a structure")
+    mended = 0
+    for chain in structure[0]:
+        for residue in chain:
+            if residue.name not in HEAVY_ATOMS and residue.name not in OF_CHARMM:  # others may hold chlorine
+                continue
+            for atom in residue:
+                first = atom.name.lstrip("0123456789")[:1].upper()
+                if atom.element.name not in OF_PROTEINS and first in OF_PROTEINS:
+                    atom.element = gemmi.Element(first)
+                    mended += 1
+    if mended:
+        report.note("elements", "", f"{mended} atoms of amino acids have their elements by their names")
 
 
 def has_end(file: Path) -> bool:
