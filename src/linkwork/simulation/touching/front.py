@@ -336,11 +336,6 @@ class ContactState:
         return bool(self.contacts.number[cl.COUNT] > 0 or self.touch.counts[ta.LIMITS] > 0)
 
     @property
-    def largest_kinetic(self) -> float:
-        """Largest kinetic energy lately, that which forces give in a step included [J]."""
-        return float(self.touch.balance[ta.TOP_KINETIC])
-
-    @property
     def is_pushed_apart(self) -> bool:
         """Whether the last steps began with bodies deeper inside each other than the margin."""
         return bool(self.touch.totals[ta.DEEPEST] > self.touch.settings[ta.MARGIN])
@@ -350,10 +345,13 @@ class ContactState:
         table = self.finder.table if self.finder is not None else None
         return explain_contact(self.model, status, self.touch, table)
 
-    def warn_of_gains(self, h: float) -> None:
-        """A named warning, once, where steps of h [s] made energy from nothing, or were made in far shorter parts."""
+    def warn_of_gains(self, h: float, top: float) -> None:
+        """A named warning, once, where steps of h [s] made energy from nothing, or were made in far shorter parts.
+
+        top: the largest kinetic energy lately [J].
+        """
         totals, balance = self.touch.totals, self.touch.balance
-        is_much = totals.item(ta.TAKEN_BACK) > LARGEST_GAIN * balance.item(ta.TOP_KINETIC)
+        is_much = totals.item(ta.TAKEN_BACK) > LARGEST_GAIN * top
         is_short = 0.0 < balance.item(ta.LENGTH_WISH) <= SHORT * h
         if self._has_told_of_gains or not (is_much or is_short):
             return
