@@ -73,7 +73,7 @@ class Dynamics(LinkageSimulation):
         if contact is not None or limits:
             from linkwork.simulation.touching.front import ContactState
 
-            self._contact_state = ContactState(model, contact, limits)
+            self._contact_state = ContactState(model, contact, limits, self._first_state)
         self._energy_watch = EnergyWatch()
         self._reported_energy = Energy(0.0, 0.0)
 

@@ -171,7 +171,8 @@ def settle_balance(table):
     s = moving_of(table)
     t = touch_of(table)
     b = t.balance
-    top = max(FADING * s.numbers[LATE_TOP], b[KINETIC_END] + b[BY_FORCES])  # at rest all else is rounding
+    earned = b[KINETIC_END] - max(b[GAIN], 0.0)  # what is gained from nothing allows no more of it
+    top = max(FADING * s.numbers[LATE_TOP], earned + b[BY_FORCES])  # at rest all else is rounding
     s.numbers[LATE_TOP] = top
     s.numbers[GAINED] = max(s.numbers[GAINED] + b[GAIN], 0.0)
     excess = s.numbers[GAINED] - MOST_GAINED * top

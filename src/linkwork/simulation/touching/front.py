@@ -24,11 +24,12 @@ from linkwork.dynamics.tree_factor import make_tree_factor
 from linkwork.errors import StateError
 from linkwork.loops.system import loop_plan
 from linkwork.model.model import Model
+from linkwork.model.state import State
 from linkwork.simulation.parts.part import Entry, Saved
 from linkwork.simulation.reporting.energy_watch import LARGEST_GAIN
 from linkwork.simulation.touching import arrays as ta
 from linkwork.simulation.touching.explaining import explain_contact
-from linkwork.simulation.touching.search.neighbours import without_neighbours
+from linkwork.simulation.touching.search.neighbours import without_overlaps
 from linkwork.simulation.touching.sweeps.memory import make_sweeps
 
 FloatArray = NDArray[np.float64]
@@ -75,9 +76,10 @@ class ContactState:
 
     fault = "the checkpoint is damaged: its contacts do not fit the model or each other."
 
-    def __init__(self, model: Model, contact: Contact | None, limits: bool):
+    def __init__(self, model: Model, contact: Contact | None, limits: bool, state: State):
+        """state: where the simulation begins."""
         if contact is not None:
-            contact = without_neighbours(model, contact)
+            contact = without_overlaps(model, contact, state)
         self.model, self.contact = model, contact
         self._has_told_of_turns, self._has_told_of_gains = False, False
         self.finder: Finder | None = None
