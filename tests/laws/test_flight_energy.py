@@ -1,4 +1,4 @@
-"""Semi-implicit Euler gains no energy in flight beyond what its balance allows, with contact or not; drives are no gains."""
+"""Euler's rule gains no energy in flight beyond what its balance allows, with contact or not; drives are no gains."""
 
 import numpy as np
 import pytest
@@ -72,7 +72,7 @@ def test_a_flight_counts_what_it_gains(contact):
 
 
 def test_a_swing_is_handed_over_with_contact_as_without():
-    """Turns of 4 to 10 mrad per step. By Euler's rule alone the energy rises by 1.6 % of the kinetic; handed over, by 0.2 %."""
+    """Turns of 4 to 10 mrad per step. By Euler's rule alone energy rises by 1.6 % of the kinetic, handed over by 0.2 %."""
     sims = [pendulum(contact, 5.0) for contact in (None, lw.Contact(self_contact=False))]
     for sim in sims:
         least, rise, top, evaluations = sim.energy.total, 0.0, 0.0, 0

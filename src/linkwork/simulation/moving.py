@@ -67,8 +67,8 @@ CONTRACTION = (
 )
 FIRST_CHANGE = 62  # of coordinates, by the first correction of the last variational step
 END_LINKAGE = 63  # one more than the version on which the last variational step ended; zero: there was none
-# Of steps of Euler's rule and of contact. [J] energy when it was counted last, and steps since then, zero: it is not counted;
-# what was gained from nothing and not lost again; largest kinetic energy lately. See `integrators.gaining`.
+# Of steps of Euler's rule and of contact, in `integrators.gaining`. [J] energy when it was counted last; steps since then,
+# zero: it is not counted; [J] what was gained from nothing and not lost again; largest kinetic energy lately.
 COUNTED_ENERGY, COUNTED_STEPS, GAINED, LATE_TOP = range(64, 68)
 STEP_PAST_SIZE = LATE_TOP + 1 - ENERGY_DEBT
 STEP_PAST = slice(ENERGY_DEBT, ENERGY_DEBT + STEP_PAST_SIZE)  # what a run needs of all these to go on

@@ -1,12 +1,12 @@
 """What steps of Euler's rule gain from nothing in flight, and when that is enough.
 
-The energy of Euler's rule swings: by h ω of the kinetic energy of bodies that turn by h ω per step, up for tenths of a second
-and down again. Where nothing drives the linkage, what it gained is a difference of two energies, however many steps lie between
-them. So it is counted once in EVERY steps, and only where bodies turn fast enough for it to matter:
+The energy of Euler's rule swings: by h ω of the kinetic energy of bodies that turn by h ω per step, up for tenths of
+a second and down again. Where nothing drives the linkage, what it gained is a difference of two energies, however many
+steps lie between them. So it is counted once in EVERY steps, and only where bodies turn fast enough for it to matter:
 
     Σ gain  ≤  MOST_GAINED max T                                                          (33)  docs/theory/contact.md
 
-is a sum that losses pay for: the energy less its least so far. Parts of steps in which something touches add to the same sum
+is a sum that losses pay for: the energy less its least so far. Parts of steps in which something touches add to it too
 (`simulation.touching.balance`). While it is beyond HELD of that bound, steps in flight are variational ones.
 """
 

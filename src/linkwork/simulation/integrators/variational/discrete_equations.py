@@ -81,7 +81,7 @@ SLOW = 0.1  # a correction that shrinks by less asks for another elimination
 FAR = 1.0  # [rad or m] and so does a first change larger than this
 ROUNDING_FLOOR = 1e-8  # a change that no longer falls, but lies below this part of the displacements, is rounding
 LARGEST_GAP = (
-    2e-3  # part of the energies involved that a step may make or lose, and a part of it its part, before it is halved
+    2e-3  # part of the energies involved that a step may make or lose, each part its share, before it is halved
 )
 LARGEST_DEBT = 1e-3  # part of the largest kinetic energy so far that steps may make or lose before speeds are put right
 

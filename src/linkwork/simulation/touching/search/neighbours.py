@@ -2,8 +2,9 @@
 
 Files of robots are full of them: covers of two legs that share a hip, fingers on one palm, a torso and a chest around the
 small link that joins them, a forearm whose hull reaches into the hand. They would be pushed apart in every step, and a
-robot that presses on itself by centimetres does not rest on its feet. Those two joints apart that overlap at zero coordinates,
-and any of one tree that overlap where a simulation begins, are named once, and left out of the tables that steps read.
+robot that presses on itself by centimetres does not rest on its feet. Those two joints apart that overlap at zero
+coordinates, and any of one tree that overlap where a simulation begins, are named once, and left out of the tables that
+steps read.
 """
 
 from __future__ import annotations
@@ -46,8 +47,8 @@ def without_overlaps(model: Model, contact: Contact, state: State) -> Contact:
     near = {pair: depth for pair, depth in near.items() if are_neighbours(model, *pair)}
     if near:
         warn_user(
-            f"model '{model.name}' has bodies two joints apart that overlap at zero coordinates: {named(model, near)}. They "
-            "do not touch each other. Name them in ignore_contact, or draw them apart."
+            f"model '{model.name}' has bodies two joints apart that overlap at zero coordinates: {named(model, near)}. "
+            "They do not touch each other. Name them in ignore_contact, or draw them apart."
         )
     tree = roots(model)
     begun = overlaps(finder, model, state, margin)
