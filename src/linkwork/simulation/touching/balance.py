@@ -60,6 +60,8 @@ from linkwork.spatial.rotations import add3, cross3, dot3, matvec3, scale3
 from linkwork.spatial.vectors import dot6, sub6
 
 GROSS = 0.01  # part of the kinetic energy at the start that one step may gain
+IN_DEBT = 0.1  # of that, while what was gained could not be taken back: it is in the momentum of a floating tree
+PAID = 1.01  # of the bound (33): taking energy back leaves no more than that
 ROUNDS = 2  # of (33): how much of the energy is not momentum is known after the first
 PUSH_KNOWN = 0.1  # of the work of a push, or of the kinetic energy after a long one: what is not known of it
 WORK_KNOWN = 0.5  # of the work of loads and motors: what is not known of it
@@ -122,6 +124,8 @@ def judge_balance(table, h):
     if not is_driven(s):  # forces of inertia change velocities and bring no energy
         b[BY_FORCES] = min(b[BY_FORCES], energy_of_fall(s, h) + b[SPRINGS_START])
     allowed, lifted = GROSS * (b[KINETIC_START] + b[BY_FORCES]), -math.inf
+    if s.numbers[GAINED] > PAID * MOST_GAINED * s.numbers[LATE_TOP]:
+        allowed *= IN_DEBT
     if b[PUSH_WORK] < math.inf:
         gain = kinetic + potential - b[ENERGY_START] - max(b[PUSH_WORK], 0.0)
         allowed += PUSH_KNOWN * max(b[PUSH_WORK], 0.0)
