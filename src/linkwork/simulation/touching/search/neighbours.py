@@ -3,8 +3,8 @@
 Files of robots are full of them: covers of two legs that share a hip, fingers on one palm, a torso and a chest around the
 small link that joins them, a forearm whose hull reaches into the hand. They would be pushed apart in every step, and a
 robot that presses on itself by centimetres does not rest on its feet. Those two joints apart that overlap at zero
-coordinates, and any of one tree that overlap where a simulation begins, are named once, and left out of the tables that
-steps read.
+coordinates, and hulls of one tree that overlap where a simulation begins (a hull is larger than what was drawn), are named
+once, and left out of the tables that steps read. Other solids are as their user drew them, and are pushed apart.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from linkwork.assembly.plan import assemble_model
 from linkwork.contact import contact_list as cl
 from linkwork.contact.broad_phase import Finder, find_all_contacts, make_finder
+from linkwork.contact.geometry.solids import HULL
 from linkwork.contact.settings import Contact
 from linkwork.contact.shape_table import mean_size, shape_table
 from linkwork.contact.volumes import all_open, make_volumes
@@ -43,7 +44,7 @@ def without_overlaps(model: Model, contact: Contact, state: State) -> Contact:
     volumes = make_volumes(assembly, table)
     finder = make_finder(table, volumes, assembly.depth, ROOM)
     margin = contact.margin or 1e-3 * mean_size(table)
-    near = overlaps(finder, model, model.neutral(), margin) if has_neighbours(model) else {}
+    near = overlaps(finder, model, model.neutral(), margin, False) if has_neighbours(model) else {}
     near = {pair: depth for pair, depth in near.items() if are_neighbours(model, *pair)}
     if near:
         warn_user(
@@ -51,7 +52,7 @@ def without_overlaps(model: Model, contact: Contact, state: State) -> Contact:
             "They do not touch each other. Name them in ignore_contact, or draw them apart."
         )
     tree = roots(model)
-    begun = overlaps(finder, model, state, margin)
+    begun = overlaps(finder, model, state, margin, True) if (table.kind == HULL).any() else {}
     begun = {pair: depth for pair, depth in begun.items() if pair not in near and tree[pair[0]] == tree[pair[1]]}
     if begun:
         warn_user(
@@ -95,8 +96,8 @@ def has_neighbours(model: Model) -> bool:
     return bool(np.unique(up).size < up.size or np.isin(model.parent[up], bodies).any())
 
 
-def overlaps(finder: Finder, model: Model, state: State, margin: float) -> dict[Pair, float]:
-    """Bodies that overlap by more than the margin at a state, and how deep [m]."""
+def overlaps(finder: Finder, model: Model, state: State, margin: float, of_hulls: bool) -> dict[Pair, float]:
+    """Bodies that overlap by more than the margin at a state, and how deep [m]. of_hulls: where one is a hull alone."""
     T = body_poses(model, state)
     poses = np.ascontiguousarray(np.hstack([T[:, :3, :3].reshape(-1, 9), T[:, :3, 3]]))
     finder.contacts.number[:] = 0
@@ -106,7 +107,8 @@ def overlaps(finder: Finder, model: Model, state: State, margin: float) -> dict[
     for c in range(int(contacts.number[cl.COUNT])):
         a, b = int(contacts.ids[c, cl.BODY_A]), int(contacts.ids[c, cl.BODY_B])
         depth = -float(contacts.data[c, cl.GAP])
-        if a >= 0 and b >= 0 and depth > margin:
+        kinds = finder.table.kind[contacts.ids[c, [cl.SHAPE_A, cl.SHAPE_B]]]
+        if a >= 0 and b >= 0 and depth > margin and (not of_hulls or (kinds == HULL).any()):
             pair = (min(a, b), max(a, b))
             found[pair] = max(found.get(pair, 0.0), depth)
     return found
