@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 
 import pytest
 
@@ -87,3 +88,39 @@ def test_a_body_and_the_one_beyond_its_child_touch_where_they_are_drawn_apart():
     sim.set_effort("waist", [20.0])
     sim.step(1e-3, 300)
     assert {frozenset((c.body, c.other)) for c in sim.contacts} == {frozenset(("torso", "chest"))}
+
+
+BOX = "".join(f"v {x} {y} {z}\n" for x in (-0.05, 0.05) for y in (-0.05, 0.05) for z in (-0.2, 0.0))
+FACES = "f 1 2 4 3\nf 5 7 8 6\nf 1 5 6 2\nf 3 4 8 7\nf 1 3 7 5\nf 2 6 8 4\n"
+
+
+def hulls(gap: float, folder: Path) -> lw.Linkage:
+    """A torso with an arm of two links whose forearm, a hull, hangs `gap` beside the torso: three joints apart."""
+    linkage = lw.Linkage("hulls")
+    box = lw.Inertia.box(1.0, (0.2, 0.2, 0.2))
+    file = folder / "forearm.obj"
+    file.write_text(BOX + FACES)
+    forearm = [lw.Mesh("forearm.obj", (1.0, 1.0, 1.0), str(file))]
+    linkage.add_body("torso", "world", lw.Free(), lw.Pose(), box, shapes=[lw.Box((0.2, 0.2, 0.4))])
+    above = "torso"
+    for name, x, shapes in (("shoulder", 0.15 + gap, []), ("upper", 0.0, []), ("forearm", 0.0, forearm)):
+        linkage.add_body(name, above, lw.Revolute((0, 1, 0)), lw.Pose((x, 0, 0)), box, shapes=shapes)
+        above = name
+    return linkage
+
+
+@pytest.mark.parametrize("make", [lw.FullDynamics, lw.AdaptiveDynamics])
+def test_a_hull_that_begins_inside_another_body_of_its_tree_is_named_and_left_out(make, tmp_path):
+    model = hulls(-0.03, tmp_path).compile()
+    with pytest.warns(lw.LinkworkWarning, match="'torso' and 'forearm'") as told:
+        sim = make(model, model.neutral(), contact=lw.Contact())
+    assert len(told) == 1
+    sim.step(1e-3, 20)
+    assert not sim.contacts
+
+
+def test_a_hull_that_begins_apart_is_not_named(tmp_path):
+    model = hulls(0.02, tmp_path).compile()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        lw.FullDynamics(model, model.neutral(), contact=lw.Contact())

@@ -73,7 +73,7 @@ class Dynamics(LinkageSimulation):
         if contact is not None or limits:
             from linkwork.simulation.touching.front import ContactState
 
-            self._contact_state = ContactState(model, contact, limits)
+            self._contact_state = ContactState(model, contact, limits, self._first_state)
         self._energy_watch = EnergyWatch()
         self._reported_energy = Energy(0.0, 0.0)
 
@@ -248,7 +248,7 @@ class Dynamics(LinkageSimulation):
             return
         now = self.energy if energy is None else energy
         contact = self._contact_state  # at rest in contact the energy varies by what forces give in a step
-        kinetic = now.kinetic if contact is None else max(now.kinetic, contact.largest_kinetic)
+        kinetic = now.kinetic if contact is None else max(now.kinetic, self._moving.largest_kinetic)
         with told_in(self.units):
             self._energy_watch.look(kinetic, now.total, self.integrator)
 
@@ -256,4 +256,4 @@ class Dynamics(LinkageSimulation):
         """bodies: of the model, for each one that moves; by default they are the same."""
         if self._contact_state is not None:
             self._contact_state.warn_of_turns(h, bodies)
-            self._contact_state.warn_of_gains(h)
+            self._contact_state.warn_of_gains(h, self._moving.largest_kinetic)

@@ -67,10 +67,13 @@ CONTRACTION = (
 )
 FIRST_CHANGE = 62  # of coordinates, by the first correction of the last variational step
 END_LINKAGE = 63  # one more than the version on which the last variational step ended; zero: there was none
-STEP_PAST_SIZE = END_LINKAGE + 1 - ENERGY_DEBT
+# Of steps of Euler's rule and of contact, in `integrators.gaining`. [J] energy when it was counted last; steps since then,
+# zero: it is not counted; [J] what was gained from nothing and not lost again; largest kinetic energy lately.
+COUNTED_ENERGY, COUNTED_STEPS, GAINED, LATE_TOP = range(64, 68)
+STEP_PAST_SIZE = LATE_TOP + 1 - ENERGY_DEBT
 STEP_PAST = slice(ENERGY_DEBT, ENERGY_DEBT + STEP_PAST_SIZE)  # what a run needs of all these to go on
-ENERGY_GAP = 64  # [J] made by the last variational step
-STEP_PAST_BEFORE = 65  # STEP_PAST when the step began
+ENERGY_GAP = 68  # [J] made by the last variational step
+STEP_PAST_BEFORE = 69  # STEP_PAST when the step began
 DEBT_BEFORE = STEP_PAST_BEFORE + STEP_PAST_SIZE  # [J] ENERGY_DEBT when the step began
 LAST_CHANGE = DEBT_BEFORE + 1  # of coordinates, by the last correction of a variational step
 NUMBERS = LAST_CHANGE + 1

@@ -58,7 +58,7 @@ def resume(table, h, bad):
         return EVALUATE
     if bad != OK:
         return bad
-    if s.counts[RULE] == BY_EULER and whips(table, h, False):
+    if s.counts[RULE] == BY_EULER and whips(table, h):
         s.counts[RULE] = BY_VARIATIONAL
         return _begin_variational(table, h)
     return resume_plain(table, h, bad)

@@ -109,6 +109,11 @@ class MovingLinkage:
         self.contact.grow()
         self.arrays.counts[[mv.SUBSTEPS, mv.EVALUATIONS]] -= 1
 
+    @property
+    def largest_kinetic(self) -> float:
+        """Largest kinetic energy lately, that which forces give in a step with contact included [J]."""
+        return float(self.arrays.numbers[mv.LATE_TOP])
+
     def read_momentum(self) -> None:
         """Takes the present momentum of floating trees as what is to be kept from now on."""
         if self.bases.size or self.contact is not None:  # contact asks for the poses that this leaves behind

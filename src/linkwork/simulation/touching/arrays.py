@@ -46,12 +46,12 @@ WORST_RESIDUAL, ALL_SWEEPS, DEEPEST, ENERGY_LOST, NOT_CONVERGED, SHORTENED, TAKE
 STEP, ALL_ENERGY_LOST, TOTALS = range(7, 10)
 # Entries of `balance`: energies [J] and power of loads [W] where the step began, work of pushing apart in it; the length of
 # parts that the next step may begin with [s], 0: as long as it is; which bodies pressed hardest in a part that failed;
-# what the last part gained, and all of them, kinetic energy at its end and the largest lately.
+# what the last part gained, and the kinetic energy at its end.
 KINETIC_START, BY_FORCES, ENERGY_START, POWER_START, PUSH_WORK, LENGTH_WISH = range(6)
-WORST_A, WORST_B, WORST_SHAPE, GAIN, KINETIC_END, GAINED, TOP_KINETIC = range(6, 13)
+WORST_A, WORST_B, WORST_SHAPE, GAIN, KINETIC_END = range(6, 11)
 # CORRECTION of whole steps; two of Moving.numbers before a part; whether something touched in the last part.
 # Energy of springs where the step began [J]; length of the last part of the last step [s].
-CORRECTED, PART_WISH, PART_DEBT, WAS_TOUCHING, SPRINGS_START, LAST_PART, BALANCE = range(13, 20)
+CORRECTED, PART_WISH, PART_DEBT, WAS_TOUCHING, SPRINGS_START, LAST_PART, BALANCE = range(11, 18)
 TOUCHED, TOUCHED_AND_PLACED = 1.0, 2.0  # values of WAS_TOUCHING: poses in `work` and `world` are those of the end
 WHOLE_TOTALS, PART_TOTALS, WAY_TOTALS = range(3)  # rows of `safe_totals`
 # Columns of `known`: pair of shapes, of a limit its negative number twice; steps since it pressed.

@@ -22,12 +22,15 @@ from linkwork.dynamics.aba import TWIST
 from linkwork.model.layout import ARMATURE, DOF, INERTIA, V
 from linkwork.simulation.energy import MOVED, PLACED, UNPLACED, energies, energies_where, spring_energy
 from linkwork.simulation.integrators.euler import note_efforts
+from linkwork.simulation.integrators.gaining import FADING, MOST_GAINED, is_driven
 from linkwork.simulation.loading.accelerate import load_wrench
 from linkwork.simulation.loading.acting import BY_GIVEN, BY_MOTOR
 from linkwork.simulation.momentum.momentum import correct_bases, keep_present_momentum
 from linkwork.simulation.moving import (
     COMPOSITES_READY,
     CONTACT_GAINS,
+    GAINED,
+    LATE_TOP,
     LOADS,
     METHOD,
     MOTORS,
@@ -41,14 +44,12 @@ from linkwork.simulation.touching.arrays import (
     BY_FORCES,
     ENERGY_START,
     GAIN,
-    GAINED,
     KINETIC_END,
     KINETIC_START,
     POWER_START,
     PUSH_WORK,
     SPRINGS_START,
     TAKEN_BACK,
-    TOP_KINETIC,
     TOUCHED_AND_PLACED,
     WAS_TOUCHING,
     touch_of,
@@ -59,8 +60,8 @@ from linkwork.spatial.rotations import add3, cross3, dot3, matvec3, scale3
 from linkwork.spatial.vectors import dot6, sub6
 
 GROSS = 0.01  # part of the kinetic energy at the start that one step may gain
-MOST_GAINED = 0.003  # part of the largest kinetic energy lately, of all steps together
-FADING = 0.999  # of that largest one, per step
+IN_DEBT = 0.1  # of that, while what was gained could not be taken back: it is in the momentum of a floating tree
+PAID = 1.01  # of the bound (33): taking energy back leaves no more than that
 ROUNDS = 2  # of (33): how much of the energy is not momentum is known after the first
 PUSH_KNOWN = 0.1  # of the work of a push, or of the kinetic energy after a long one: what is not known of it
 WORK_KNOWN = 0.5  # of the work of loads and motors: what is not known of it
@@ -123,6 +124,8 @@ def judge_balance(table, h):
     if not is_driven(s):  # forces of inertia change velocities and bring no energy
         b[BY_FORCES] = min(b[BY_FORCES], energy_of_fall(s, h) + b[SPRINGS_START])
     allowed, lifted = GROSS * (b[KINETIC_START] + b[BY_FORCES]), -math.inf
+    if s.numbers[GAINED] > PAID * MOST_GAINED * s.numbers[LATE_TOP]:
+        allowed *= IN_DEBT
     if b[PUSH_WORK] < math.inf:
         gain = kinetic + potential - b[ENERGY_START] - max(b[PUSH_WORK], 0.0)
         allowed += PUSH_KNOWN * max(b[PUSH_WORK], 0.0)
@@ -172,12 +175,14 @@ def settle_balance(table):
     s = moving_of(table)
     t = touch_of(table)
     b = t.balance
-    b[TOP_KINETIC] = max(FADING * b[TOP_KINETIC], b[KINETIC_END] + b[BY_FORCES])  # at rest all else is rounding
-    b[GAINED] = max(b[GAINED] + b[GAIN], 0.0)
-    excess = b[GAINED] - MOST_GAINED * b[TOP_KINETIC]
+    earned = b[KINETIC_END] - max(b[GAIN], 0.0)  # what is gained from nothing allows no more of it
+    top = max(FADING * s.numbers[LATE_TOP], earned + b[BY_FORCES])  # at rest all else is rounding
+    s.numbers[LATE_TOP] = top
+    s.numbers[GAINED] = max(s.numbers[GAINED] + b[GAIN], 0.0)
+    excess = s.numbers[GAINED] - MOST_GAINED * top
     if excess > 0.0:
         taken = slow_down(table, s, b[KINETIC_END], excess)
-        b[GAINED] = max(b[GAINED] - taken, 0.0)
+        s.numbers[GAINED] = max(s.numbers[GAINED] - taken, 0.0)
         t.totals[TAKEN_BACK] += taken
 
 
@@ -206,14 +211,6 @@ def slow_down(table, s, kinetic, excess):
         left, _ = energies(table)
         within = max((kinetic - left) / (1.0 - factor * factor), 0.0)
     return (1.0 - factor * factor) * within
-
-
-@inlined
-def is_driven(s):
-    driven = s.wrench.shape[0] > 0 or s.counts[LOADS] > 0 or s.counts[MOTORS] > 0
-    for j in range(s.v.shape[0]):
-        driven = driven or s.effort[j] != 0.0
-    return driven
 
 
 @routine

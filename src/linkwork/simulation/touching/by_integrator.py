@@ -14,7 +14,6 @@ import math
 from linkwork.contact.contact_list import COUNT, GAP, NORMAL, POINT, RESTITUTION
 from linkwork.core.jit import inlined, routine
 from linkwork.model.layout import Q, V
-from linkwork.simulation.integrators.euler import BY_EULER
 from linkwork.simulation.momentum.momentum import keep_present_momentum
 from linkwork.simulation.moving import (
     COMPOSITES_READY,
@@ -23,7 +22,6 @@ from linkwork.simulation.moving import (
     METHOD,
     NEVER_WHIPS,
     OK,
-    RULE,
     SEMI_IMPLICIT_EULER,
     SUBSTEP_WISH,
     moving_of,
@@ -124,9 +122,7 @@ def begin_part(table, h):
     if s.base.shape[0] > 0:
         s.counts[KEEPS_MOMENTUM] = 1
         keep_present_momentum(table)
-    status, count = begin_and_find(table, h)
-    s.counts[RULE] = BY_EULER
-    return status, count
+    return begin_and_find(table, h, False)
 
 
 @routine

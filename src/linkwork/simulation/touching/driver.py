@@ -5,7 +5,6 @@ from linkwork.core.subnormals import flush_subnormals, restore_mode
 from linkwork.simulation.moving import CONTACTS_CHANGED, METHOD, OK, SEMI_IMPLICIT_EULER, moving_of
 from linkwork.simulation.touching.arrays import begin_count, searches
 from linkwork.simulation.touching.by_integrator import one_step_by
-from linkwork.simulation.touching.flight import note_flight
 from linkwork.simulation.touching.search.changes import end_watch
 from linkwork.simulation.touching.shortening import begin_part_of, begin_parts, end_part
 from linkwork.simulation.touching.step import note_euler_efforts, note_limits, try_touching
@@ -40,8 +39,6 @@ def one_step(table, h):
         begin_part_of(table, h, length)
         status, by, last = try_step(table, length, method)
         status, left, length = end_part(table, h, left, length, status)
-        if method == SEMI_IMPLICIT_EULER:
-            note_flight(table, status)
     return status, by, last
 
 

@@ -24,11 +24,12 @@ from linkwork.dynamics.tree_factor import make_tree_factor
 from linkwork.errors import StateError
 from linkwork.loops.system import loop_plan
 from linkwork.model.model import Model
+from linkwork.model.state import State
 from linkwork.simulation.parts.part import Entry, Saved
 from linkwork.simulation.reporting.energy_watch import LARGEST_GAIN
 from linkwork.simulation.touching import arrays as ta
 from linkwork.simulation.touching.explaining import explain_contact
-from linkwork.simulation.touching.search.neighbours import without_neighbours
+from linkwork.simulation.touching.search.neighbours import without_overlaps
 from linkwork.simulation.touching.sweeps.memory import make_sweeps
 
 FloatArray = NDArray[np.float64]
@@ -75,9 +76,10 @@ class ContactState:
 
     fault = "the checkpoint is damaged: its contacts do not fit the model or each other."
 
-    def __init__(self, model: Model, contact: Contact | None, limits: bool):
+    def __init__(self, model: Model, contact: Contact | None, limits: bool, state: State):
+        """state: where the simulation begins."""
         if contact is not None:
-            contact = without_neighbours(model, contact)
+            contact = without_overlaps(model, contact, state)
         self.model, self.contact = model, contact
         self._has_told_of_turns, self._has_told_of_gains = False, False
         self.finder: Finder | None = None
@@ -336,11 +338,6 @@ class ContactState:
         return bool(self.contacts.number[cl.COUNT] > 0 or self.touch.counts[ta.LIMITS] > 0)
 
     @property
-    def largest_kinetic(self) -> float:
-        """Largest kinetic energy lately, that which forces give in a step included [J]."""
-        return float(self.touch.balance[ta.TOP_KINETIC])
-
-    @property
     def is_pushed_apart(self) -> bool:
         """Whether the last steps began with bodies deeper inside each other than the margin."""
         return bool(self.touch.totals[ta.DEEPEST] > self.touch.settings[ta.MARGIN])
@@ -350,10 +347,13 @@ class ContactState:
         table = self.finder.table if self.finder is not None else None
         return explain_contact(self.model, status, self.touch, table)
 
-    def warn_of_gains(self, h: float) -> None:
-        """A named warning, once, where steps of h [s] made energy from nothing, or were made in far shorter parts."""
+    def warn_of_gains(self, h: float, top: float) -> None:
+        """A named warning, once, where steps of h [s] made energy from nothing, or were made in far shorter parts.
+
+        top: the largest kinetic energy lately [J].
+        """
         totals, balance = self.touch.totals, self.touch.balance
-        is_much = totals.item(ta.TAKEN_BACK) > LARGEST_GAIN * balance.item(ta.TOP_KINETIC)
+        is_much = totals.item(ta.TAKEN_BACK) > LARGEST_GAIN * top
         is_short = 0.0 < balance.item(ta.LENGTH_WISH) <= SHORT * h
         if self._has_told_of_gains or not (is_much or is_short):
             return

@@ -20,7 +20,7 @@ from linkwork.contact.solver.problem import CONVERGED, ENERGY, RESIDUAL
 from linkwork.contact.solver.rows import row_velocity
 from linkwork.core.jit import inlined, routine
 from linkwork.simulation.constrained.constraints import constraints_of
-from linkwork.simulation.moving import CONTACT_UNSOLVED, OK, moving_of
+from linkwork.simulation.moving import CONTACT_UNSOLVED, LATE_TOP, OK, moving_of
 from linkwork.simulation.touching.answers import to_world
 from linkwork.simulation.touching.arrays import (
     BY_FORCES,
@@ -31,7 +31,6 @@ from linkwork.simulation.touching.arrays import (
     LAW,
     SLOTS,
     TOLERANCE,
-    TOP_KINETIC,
     WORST_A,
     WORST_B,
     WORST_SHAPE,
@@ -70,7 +69,7 @@ def judge_impulses(table, limits):
     size = abs(first) + abs(second)
     predicted = system.report[ENERGY]
     b = t.balance
-    rounding = NOTHING * (b[KINETIC_START] + b[BY_FORCES] + LONG_AGO * b[TOP_KINETIC])
+    rounding = NOTHING * (b[KINETIC_START] + b[BY_FORCES] + LONG_AGO * s.numbers[LATE_TOP])
     is_sound = size < math.inf and first + second <= MADE * size + rounding
     if (
         is_sound and t.counts[LAW] == COUPLED and t.counts[BY_SWEEPS] == BY_MATRIX

@@ -7,6 +7,7 @@ from linkwork.core.jit import inlined, routine
 from linkwork.simulation.integrators import euler
 from linkwork.simulation.integrators.chart import EVALUATE
 from linkwork.simulation.integrators.euler import BY_EULER, BY_VARIATIONAL, end_whipping, move, where_joints_act
+from linkwork.simulation.integrators.gaining import end_flight
 from linkwork.simulation.integrators.variational.variational import begin as begin_variational
 from linkwork.simulation.integrators.variational.variational import resume as resume_variational
 from linkwork.simulation.integrators.whipping import whips
@@ -18,6 +19,7 @@ from linkwork.simulation.stepping.driver import make_finish
 from linkwork.simulation.stepping.evaluate_loops import close_any, evaluate_any
 from linkwork.simulation.stepping.saving import save_start
 from linkwork.simulation.touching.arrays import (
+    ENERGY_START,
     LAST_PART,
     LIMITS,
     SLOTS,
@@ -28,8 +30,8 @@ from linkwork.simulation.touching.arrays import (
     searches,
     touch_of,
 )
+from linkwork.simulation.touching.balance import open_balance
 from linkwork.simulation.touching.calling import find, shorter_part
-from linkwork.simulation.touching.flight import has_gained_in_flight, open_after_flight
 from linkwork.simulation.touching.motors import are_motors_limited, meet_with_motors
 from linkwork.simulation.touching.problem import find_impulses, free_motion, move_on, near_limits, pose_problem
 from linkwork.simulation.touching.search.changes import note_pressing
@@ -88,9 +90,9 @@ def try_touching(table, h):
     lever now than then. It is cut too where a body would go through another one (`way`). One that fails in a later part
     is taken back whole.
     """
-    status, count = begin_and_find(table, h)
+    status, count = begin_and_find(table, h, True)
     if status == OK:
-        open_after_flight(table)
+        open_balance(table)
     left, last, parts = h, h, 1
     while True:
         until = next_meeting(table)
@@ -98,7 +100,7 @@ def try_touching(table, h):
             finish(table, CUT)
             take_back_contacts(contacts_of(table))
             last = (1.0 - SHORT_OF) * until
-            status, count = begin_and_find(table, last)
+            status, count = begin_and_find(table, last, True)
         push_work = remember_totals(table)
         status = end_touching(table, last, status, count)
         shorter = shorter_part(table, last, h, push_work) if status == OK else 0.0
@@ -112,16 +114,16 @@ def try_touching(table, h):
                 break
             parts += 1
             last = left
-        status, count = begin_and_find(table, last)
+        status, count = begin_and_find(table, last, True)
     if status != OK and parts > 1:
         take_back_part(moving_of(table), touch_of(table))
     return status, SEMI_IMPLICIT_EULER, last
 
 
 @routine
-def begin_and_find(table, h):
-    """The first half of a step: OK or a failure, and how many contacts there are."""
-    status, count = begin_touching(table, h), 0
+def begin_and_find(table, h, may_whip):
+    """The first half of a step: OK or a failure, and how many contacts there are. may_whip: Euler's rule makes flights."""
+    status, count = begin_touching(table, h, may_whip), 0
     if status == OK and searches(table):
         count = find(table, h)
         if count < 0:
@@ -130,7 +132,7 @@ def begin_and_find(table, h):
 
 
 @routine
-def begin_touching(table, h):
+def begin_touching(table, h, may_whip):
     """Accelerations, momentum, and the velocities that forces alone would give; OK or a failure."""
     s = moving_of(table)
     save_start(table)
@@ -138,7 +140,7 @@ def begin_touching(table, h):
     bad = evaluate_any(table, AT_END, h)
     if bad != OK:
         return bad
-    if whips(table, h, has_gained_in_flight(table)):
+    if may_whip and whips(table, h):
         s.counts[RULE] = BY_VARIATIONAL  # unless something touches
     if s.counts[KEEPS_MOMENTUM] != 0:
         add_impulses(table, h)
@@ -172,7 +174,9 @@ def end_touching(table, h, status, count):
 def meet(table, h, count, limits):
     """Solves contacts and near limits, with motors within their limits, and moves on; OK or a failure."""
     status = OK
-    touch_of(table).balance[WAS_TOUCHING] = 1.0
+    balance = touch_of(table).balance
+    balance[WAS_TOUCHING] = 1.0
+    end_flight(moving_of(table), balance[ENERGY_START])
     if are_motors_limited(table):
         status, limits = meet_with_motors(table, h, count, limits)
     else:

@@ -80,7 +80,9 @@ MAX_ITERATIONS = 12
 SLOW = 0.1  # a correction that shrinks by less asks for another elimination
 FAR = 1.0  # [rad or m] and so does a first change larger than this
 ROUNDING_FLOOR = 1e-8  # a change that no longer falls, but lies below this part of the displacements, is rounding
-LARGEST_GAP = 2e-3  # part of the energies involved that a step may make or lose before it is halved
+LARGEST_GAP = (
+    2e-3  # part of the energies involved that a step may make or lose, each part its share, before it is halved
+)
 LARGEST_DEBT = 1e-3  # part of the largest kinetic energy so far that steps may make or lose before speeds are put right
 
 # Rows of `stages` beside IMPULSE: q half way; q before the substep; what rotors and joint forces give to the first of (5).

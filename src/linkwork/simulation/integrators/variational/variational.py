@@ -132,7 +132,7 @@ def end_substep(table, h):
     for k in range(s.v.shape[0]):
         s.v[k] = 0.5 * span * s.qdd[k]
         s.qdd[k] = (s.v[k] - s.stages[SUB_V, k]) / span
-    is_balanced = balances(table, span)
+    is_balanced = balances(table, span, span / h)
     if span > h * SHORTEST and not is_balanced:
         return go_back(table, h)
     settle_debt(table)
@@ -176,8 +176,8 @@ def keep_start(table, h):
 
 
 @routine
-def balances(table, h):
-    """Whether kinetic energy changed by the work of all forces, but for a small part of it.
+def balances(table, h, part):
+    """Whether kinetic energy changed by the work of all forces, but for a small part of it. part: what h is of the step.
 
     Work is that of the mean wrench along the displacement of each body, and of joint forces along their coordinates.
     """
@@ -224,7 +224,7 @@ def balances(table, h):
     gap = kinetic - before - work
     s.numbers[ENERGY_GAP] = gap
     s.numbers[KINETIC_START] = kinetic
-    return abs(gap) <= LARGEST_GAP * (kinetic + before + involved) + h * s.numbers[ALLOWED] * pushes
+    return abs(gap) <= LARGEST_GAP * part * (kinetic + before + involved) + h * s.numbers[ALLOWED] * pushes
 
 
 @routine

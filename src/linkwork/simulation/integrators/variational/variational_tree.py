@@ -216,14 +216,15 @@ def one_substep(table, h):
     tolerance = PART_TOLERANCE if span < h else SOLVE_TOLERANCE
     bad = solve(table, span, tolerance, is_met_by_inertia(table, tolerance))
     if bad != OK:
-        return bad if bad >= 0 and is_first else halve(table, h)
+        status = halve(table, h)
+        return bad if bad >= 0 and is_first and status == NOT_CONVERGED else status
     kinetic, before, after, involved, pushes, is_solved = end_of_motion(table, span)
     if not is_solved:
         if solve(table, span, tolerance, False) != OK:
             return halve(table, h)
         kinetic, before, after, involved, pushes, _ = end_of_motion(table, span)
     gap = kinetic - before - s.numbers[ENERGY_WITHIN]
-    allowed = LARGEST_GAP * (2.0 * kinetic + involved) + span * s.numbers[ALLOWED] * pushes
+    allowed = LARGEST_GAP * (span / h) * (2.0 * kinetic + involved) + span * s.numbers[ALLOWED] * pushes
     # Energies within two steps compare badly where their lengths differ, and miss losses where joints turn by more than a
     # radian: in steps that are made in parts, or were a short time ago. There those at the ends count.
     at_end = NOT_FOUND
