@@ -141,3 +141,20 @@ def test_a_bound_just_below_the_tolerance_makes_no_solve_wait_for_a_comparison(m
         assert report.reached
         assert report.error_bound <= sim.tolerance
         assert report.n_computed > before.n_computed
+
+
+def test_rounding_that_is_known_is_not_measured_anew_where_the_bound_is_near_the_tolerance(monkeypatch):
+    """Room is left for it instead: comparisons at once are those of the beginning, not one in some hundred calls."""
+    finished = []
+    finish = Comparison.finish
+    monkeypatch.setattr(Comparison, "finish", lambda x: (finished.append(1), finish(x)))
+    model = lw.library.molecule(50_000).compile()
+    sim = lw.QuasiStatics(model, model.neutral(), tolerance=2.0**-11)
+    load = sim.apply_wrench(25_000, force=(0.1, 0.0, 0.05), frame="world")
+    for k in range(5_000):
+        angle = 2.0 * np.pi * k / 1000
+        sim.set_wrenches(load, np.array([[0.0, 0.0, 0.0, 0.1 * np.cos(angle), 0.1 * np.sin(angle), 0.05]]))
+        report = sim.step(1e-3)
+        assert report.error_bound <= sim.tolerance
+        assert report.reached
+    assert len(finished) <= 2
