@@ -124,7 +124,7 @@ def begin_part(table, h):
     if s.base.shape[0] > 0:
         s.counts[KEEPS_MOMENTUM] = 1
         keep_present_momentum(table)
-    status, count = begin_and_find(table, h)
+    status, count = begin_and_find(table, h, True)
     s.counts[RULE] = BY_EULER
     return status, count
 
