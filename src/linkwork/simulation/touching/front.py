@@ -35,7 +35,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 FIRST_CONTACTS, FIRST_SLOTS, FIRST_LIMITS = 64, 32, 16  # room at first; it doubles where a step needs more
-FEWEST_BY_SWEEPS = 24  # contacts and limits: fewer are solved faster by their matrix of responses
+FEWEST_BY_SWEEPS = 32  # contacts and limits: fewer are solved faster by their matrix of responses
 NAMED_AT_MOST = 4
 SHORT = 0.125  # of a step: parts as short as this are told of
 TOUCHING = 1e-3  # of the margin: a gap below this is none
