@@ -26,6 +26,7 @@ from linkwork.dynamics.front import ALGORITHMS
 from linkwork.dynamics.paths.path_union import respond_together
 from linkwork.dynamics.tree_factor import factor_and_solve, make_tree_factor
 from linkwork.dynamics.virtual_work.constraint_basis import basis_of_joint
+from linkwork.envs.snake_crawl import SnakeCrawl, read_snake
 from linkwork.haptics.sharing import layout as at
 from linkwork.haptics.sharing.lock_check import check_lock
 from linkwork.haptics.sharing.memory import new_memory
@@ -280,6 +281,8 @@ def one_full_step(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
     yield "one kind of step", np.concatenate(sim.state)
     control, motor = np.zeros(3), np.zeros((3, 5))
     scale_action(rng.uniform(-2, 2, 3), np.zeros(3), np.ones(3), control)
+    crawl = SnakeCrawl(3)
+    read_snake(*crawl.model.arrays[:3], *crawl.rest(), np.zeros(1 + crawl.observations))
     follow_controls(control, -np.ones(3), np.ones(3), np.ones(3), np.arange(3), 2, control, np.zeros(3, bool), motor)
     yield "controls", motor
 

@@ -6,16 +6,49 @@ import numpy as np
 
 from linkwork.contact.settings import Contact
 from linkwork.core.arrays import FloatArray
-from linkwork.dynamics.kinematics import mass_moment
+from linkwork.core.jit import kernel
 from linkwork.envs.task import Member, Task, Verdict
 from linkwork.model.actuators import Actuator
+from linkwork.model.kernels.joint_kernels import body_pose
+from linkwork.model.layout import INERTIA
 from linkwork.model.library.chains import snake
 from linkwork.model.shapes import Plane
 from linkwork.model.state import State
+from linkwork.spatial.memory import load3
+from linkwork.spatial.rotations import add3, matvec3, scale3
+from linkwork.spatial.vectors import compose_pose
 
 BEND = 0.8  # [rad] largest angle that is asked for
 RADIUS = 0.02  # [m]
 EFFORT_COST = 1e-3  # of the squares of actions, per action
+BASE_Q, BASE_V = 7, 6  # numbers of the free joint of the first link
+
+
+@kernel
+def read_snake(tree, body, screws, q, v, out):
+    """x of the centre of mass [m], then what is observed. Links follow one another, and the first one has a free joint."""
+    R, p = body_pose(tree, body, screws, 0, q)
+    mass, moment = 0.0, (0.0, 0.0, 0.0)
+    for i in range(tree.shape[0]):
+        if i > 0:
+            in_parent, place = body_pose(tree, body, screws, i, q)
+            R, p = compose_pose(R, p, in_parent, place)
+        mass += body[i, INERTIA]
+        moment = add3(moment, add3(matvec3(R, load3(body, i, INERTIA + 1)), scale3(body[i, INERTIA], p)))
+    out[0] = moment[0] / mass
+    at = 1
+    for k in range(2, BASE_Q):
+        out[at] = q[k]
+        at += 1
+    for k in range(BASE_V):
+        out[at] = v[k]
+        at += 1
+    for k in range(BASE_Q, q.shape[0]):
+        out[at] = q[k]
+        at += 1
+    for k in range(BASE_V, v.shape[0]):
+        out[at] = v[k]
+        at += 1
 
 
 class SnakeCrawl(Task):
@@ -36,7 +69,8 @@ class SnakeCrawl(Task):
             )
         model = linkage.compile()
         super().__init__(model, np.full(joints, -BEND), np.full(joints, BEND), 11 + 2 * joints)
-        self._tables = self.model.arrays[:3]
+        self._tree, self._body, self._screws = self.model.arrays[:3]
+        self._rest = self.rest().q
         # The ground is a half-space, which nothing passes, and links are thicker than their way in a step.
         self.contact = Contact(friction=friction, continuous=False)
 
@@ -46,24 +80,28 @@ class SnakeCrawl(Task):
         return self.model.state(q)
 
     def begin(self, member: Member, rng: np.random.Generator) -> State:
-        model, q = self.model, self.rest().q.copy()
-        hinges = np.arange(7, model.nq)
-        sideways = hinges[::2]  # those about z keep it flat on the ground
-        q[sideways] = rng.uniform(-0.1, 0.1, sideways.size)
-        member.memory["x"] = self._place(q)
-        return model.state(q)
+        q, v = self._rest.copy(), np.zeros(self.model.nv)
+        sideways = q[BASE_Q::2]  # hinges about z keep it flat on the ground
+        sideways[:] = rng.uniform(-0.1, 0.1, sideways.size)
+        member.memory["x"] = float(self._read(q, v)[0])
+        return State(q, v)
 
-    def _place(self, q: FloatArray) -> float:
-        """Of the centre of mass, along x [m]. The coordinates are a simulation's: nothing about them is checked again."""
-        mass, moment, *_ = mass_moment(*self._tables, q)
-        return float(moment / mass)
+    def _read(self, q: FloatArray, v: FloatArray) -> FloatArray:
+        out = np.empty(1 + self.observations)
+        read_snake(self._tree, self._body, self._screws, q, v, out)
+        return out
+
+    def _readings(self, member: Member) -> FloatArray:
+        """Read once for reward and observation."""
+        if member.readings is None:
+            member.readings = self._read(member.q, member.v)
+        return member.readings
 
     def observe(self, member: Member) -> FloatArray:
-        q, v = member.q, member.v
-        return np.concatenate([q[2:7], v[:6], q[7:], v[6:]])
+        return self._readings(member)[1:]
 
     def judge(self, member: Member, action: FloatArray) -> Verdict:
-        x = self._place(member.q)
+        x = self._readings(member).item(0)
         way = x - member.memory["x"]
         member.memory["x"] = x
         return Verdict(way - EFFORT_COST * float(action @ action), False, {"x": x})

@@ -27,7 +27,7 @@ class Member:
     """One linkage at work on a task: its simulation, its drives, and what the task remembers of it.
 
     state: of the simulation after its last action, read once for all who ask; q (nq,), v (nv,): the same, to read at once,
-    in the memory of the simulation.
+    in the memory of the simulation. readings: what the task has found out about it, None after every action.
     """
 
     def __init__(self, task: Task):
@@ -37,10 +37,11 @@ class Member:
         moving = self.sim.view.moving
         self.q, self.v = moving.q, moving.v
         self._state: State | None = None
+        self.readings: FloatArray | None = None
 
     def look(self) -> None:
         """The state is another one."""
-        self._state = None
+        self._state = self.readings = None
 
     @property
     def state(self) -> State:
@@ -90,7 +91,6 @@ class Task:
         member.sim.reset()
         member.sim.set_state(self.begin(member, rng))
         member.look()
-        member.drives.update()
         member.drives.control = self._middle
         return self.observe(member)
 
@@ -99,7 +99,7 @@ class Task:
         given = np.asarray(action, dtype=float)
         if given.shape != self._middle.shape:
             given = np.array(np.broadcast_to(given, self._middle.shape))
-        control = np.empty_like(self._middle)
+        control = np.empty(given.shape)
         scale_action(given, self._middle, self._half, control)
         member.drives.control = control
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -69,13 +69,15 @@ def advance_with_contact(
     The kernels that it calls are found when the first step is made.
     """
     calls = touch.calls
+    steps: list[Any] = []  # the kernel, once it is imported
 
     def advance(table: IntArray, h: float, n: int) -> tuple[int, int]:
-        from linkwork.simulation.touching import driver
+        if not steps or calls.item(-1) == 0:
+            from linkwork.simulation.touching import driver
 
-        if calls[-1] == 0:
             calls[:] = _addresses(contact, method, has_loops)
-        made: tuple[int, int] = driver.advance_touching(table, h, n)
+            steps[:] = [driver.advance_touching]
+        made: tuple[int, int] = steps[0](table, h, n)
         return made
 
     return advance

@@ -12,6 +12,7 @@ direction: where K is positive definite one of the three holds (Acary and others
 
 import math
 
+from linkwork.contact.solver.laws import size_of
 from linkwork.core.jit import inlined, routine
 
 DIRECTIONS = 48  # that are looked at, all around
@@ -36,7 +37,7 @@ def solve_single(mu, ways, K, q, before):
     if ways < 1 or not mu > 0.0:
         return -q[0] / K[0], 0.0, 0.0
     n, a, b = sticking(ways, K, q)
-    if n > 0.0 and math.hypot(a, b) <= mu * n:
+    if n > 0.0 and size_of(a, b) <= mu * n:
         return n, a, b
     if ways == 1:
         n, a = sliding_on_line(mu, K, q)
@@ -80,7 +81,7 @@ def sliding_on_line(mu, K, q):
 def sliding(mu, K, q, before):
     """Near the direction that it slid along before, if that agrees; else the least impulse among all that agree; without
     friction where none is found, which two of them hide that are next to each other."""
-    size = math.hypot(before[0], before[1])
+    size = size_of(before[0], before[1])
     if size > 0.0:
         x, y = before[0] / size, before[1] / size
         a, b = (x * C - y * S, y * C + x * S), (x * C + y * S, y * C - x * S)

@@ -59,6 +59,7 @@ KNOWN_A, KNOWN_B, AGE, KNOWN_COLUMNS = range(4)
 MOST_KNOWN = 512  # are told apart
 # Entries of `calls`: the integrator's own step, the search for contacts, the look at the way of a part, the solver.
 OWN_STEP, FIND, WAY, SOLVE, CALLS = range(5)
+IMPULSES, PUSH = range(2)  # what the solver is called for
 
 
 class Touch(NamedTuple):

@@ -122,7 +122,7 @@ def begin_part(table, h):
     if s.base.shape[0] > 0:
         s.counts[KEEPS_MOMENTUM] = 1
         keep_present_momentum(table)
-    return begin_and_find(table, h, False)
+    return begin_and_find(table, h, False, True)
 
 
 @routine

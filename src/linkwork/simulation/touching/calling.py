@@ -13,7 +13,7 @@ from linkwork.simulation.touching.arrays import FIND, OWN_STEP, SOLVE, WAY, touc
 STEPS = types.UniTuple(types.int64, 2)(TABLE, types.float64, types.int64)
 SEARCH = types.int64(TABLE, types.float64)
 LOOK = types.float64(TABLE, types.float64, types.float64, types.float64)
-SOLUTION = types.boolean(TABLE, types.float64, types.int64)
+SOLUTION = types.boolean(TABLE, types.float64, types.int64, types.int64)
 
 _make_steps, _search, _look, _solve = caller(STEPS), caller(SEARCH), caller(LOOK), caller(SOLUTION)
 
@@ -39,6 +39,6 @@ def shorter_part(table, h, whole, push_work):
 
 
 @inlined
-def solve_contacts(table, h, limits):
+def solve_contacts(table, h, limits, what):
     """`sweeps.solve.solve_contacts`."""
-    return _solve(touch_of(table).calls[SOLVE], (table, h, limits))
+    return _solve(touch_of(table).calls[SOLVE], (table, h, limits, what))

@@ -14,7 +14,7 @@ which contacts and limits met before they acted. That one cannot grow with impul
 import math
 
 from linkwork.contact.contact_list import BODY_A, BODY_B, COUNT, FRICTION, SHAPE_B
-from linkwork.contact.solver.laws import nearest_in_cone
+from linkwork.contact.solver.laws import nearest_in_cone, size_of
 from linkwork.contact.solver.pivots import is_semidefinite
 from linkwork.contact.solver.problem import CONVERGED, ENERGY, RESIDUAL
 from linkwork.contact.solver.rows import row_velocity
@@ -134,7 +134,7 @@ def residual_of_laws(contacts, count, problem, system, least):
         u = row_velocity(system, r, problem.v_after) + system.bias[r]
         a, b = row_velocity(system, r + 1, problem.v_after), row_velocity(system, r + 2, problem.v_after)
         n, p, q = nearest_in_cone(
-            mu, y[r] - (u + mu * math.hypot(a, b)) / response, y[r + 1] - a / response, y[r + 2] - b / response
+            mu, y[r] - (u + mu * size_of(a, b)) / response, y[r + 1] - a / response, y[r + 2] - b / response
         )
         off = response * math.sqrt((n - y[r]) ** 2 + (p - y[r + 1]) ** 2 + (q - y[r + 2]) ** 2)
         wrong = off if not off <= wrong else wrong

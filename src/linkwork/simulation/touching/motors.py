@@ -48,7 +48,7 @@ def meet_with_motors(table, h, count, limits):
     Returns OK or a failure, and how many limits are near.
     """
     s = moving_of(table)
-    if act_otherwise(s, h, s.start_v):
+    if is_judged_elsewhere(s) and act_otherwise(s, h, s.start_v):
         for k in range(s.v.shape[0]):
             s.judged[k] = s.start_v[k]
         bad = accelerate_again(table, h)
@@ -77,6 +77,15 @@ def meet_with_motors(table, h, count, limits):
 
 
 @inlined
+def is_judged_elsewhere(s):
+    """Whether motors are judged at other velocities than those before the step."""
+    elsewhere = False
+    for k in range(s.v.shape[0]):
+        elsewhere = elsewhere or s.judged[k] != s.start_v[k]
+    return elsewhere
+
+
+@inlined
 def act_otherwise(s, h, v):
     """Whether any motor, judged at the velocities v, acts otherwise than judged as it is."""
     otherwise = False
@@ -92,13 +101,18 @@ def accelerate_again(table, h):
     s = moving_of(table)
     for k in range(s.v.shape[0]):
         s.v[k] = s.start_v[k]
-    if is_constrained(table):
-        bad = accelerate_closed(table, AT_END, h)
-    else:
-        bad = accelerate(table, AT_END, h)
+    bad = accelerate_as_judged(table, h)
     if bad == OK:
         free_motion(table, h)
     return bad
+
+
+@inlined
+def accelerate_as_judged(table, h):
+    """Accelerations with motors as they are judged, whether or not that holds where the step ends; OK or a failure."""
+    if is_constrained(table):
+        return accelerate_closed(table, AT_END, h)
+    return accelerate(table, AT_END, h)
 
 
 @routine

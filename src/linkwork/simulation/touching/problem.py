@@ -42,6 +42,7 @@ from linkwork.simulation.touching.arrays import (
     ENERGY_LOST,
     FEWEST_BY_SWEEPS,
     FIRST_MARK,
+    IMPULSES,
     LAW,
     LIMIT_BOUNCE,
     LIMITS,
@@ -49,6 +50,7 @@ from linkwork.simulation.touching.arrays import (
     NEEDED_LIMITS,
     NEEDED_SLOTS,
     NOT_CONVERGED,
+    PUSH,
     SLOT_CAPACITY,
     SLOTS,
     WORST_RESIDUAL,
@@ -339,7 +341,7 @@ def answer_by_matrix(table, limits):
 @routine
 def solve_and_judge(table, h, limits):
     """Impulses by the law in use, and what the linkage does under them into `change`; OK or CONTACT_UNSOLVED."""
-    solve_contacts(table, h, limits)
+    solve_contacts(table, h, limits, IMPULSES)
     answer(table, limits, problem_of(table).impulse, constraints_of(table).change)
     return judge_impulses(table, limits)
 
@@ -362,6 +364,7 @@ def move_on(table, h, limits):
     t = touch_of(table)
     x = constraints_of(table)
     problem = problem_of(table)
+    solve_contacts(table, h, limits, PUSH)
     deepest = system_of(table).report[PENETRATION]
     for k in range(s.v.shape[0]):
         s.u[k] = s.v[k]

@@ -32,7 +32,12 @@ from linkwork.simulation.touching.arrays import (
 )
 from linkwork.simulation.touching.balance import open_balance
 from linkwork.simulation.touching.calling import find, shorter_part
-from linkwork.simulation.touching.motors import are_motors_limited, meet_with_motors
+from linkwork.simulation.touching.motors import (
+    accelerate_as_judged,
+    act_otherwise,
+    are_motors_limited,
+    meet_with_motors,
+)
 from linkwork.simulation.touching.problem import find_impulses, free_motion, move_on, near_limits, pose_problem
 from linkwork.simulation.touching.search.changes import note_pressing
 from linkwork.simulation.touching.shortening import remember_totals, take_back_part
@@ -90,7 +95,7 @@ def try_touching(table, h):
     lever now than then. It is cut too where a body would go through another one (`way`). One that fails in a later part
     is taken back whole.
     """
-    status, count = begin_and_find(table, h, True)
+    status, count = begin_euler(table, h)
     if status == OK:
         open_balance(table)
     left, last, parts = h, h, 1
@@ -100,7 +105,7 @@ def try_touching(table, h):
             finish(table, CUT)
             take_back_contacts(contacts_of(table))
             last = (1.0 - SHORT_OF) * until
-            status, count = begin_and_find(table, last, True)
+            status, count = begin_euler(table, last)
         push_work = remember_totals(table)
         status = end_touching(table, last, status, count)
         shorter = shorter_part(table, last, h, push_work) if status == OK else 0.0
@@ -114,16 +119,30 @@ def try_touching(table, h):
                 break
             parts += 1
             last = left
-        status, count = begin_and_find(table, last, True)
+        status, count = begin_euler(table, last)
     if status != OK and parts > 1:
         take_back_part(moving_of(table), touch_of(table))
     return status, SEMI_IMPLICIT_EULER, last
 
 
 @routine
-def begin_and_find(table, h, may_whip):
+def begin_euler(table, h):
+    """`begin_and_find`. Where something touches, limits of motors are found with contacts (`motors`) and would be judged
+    twice; so they are judged by forces alone only where nothing does, and what is found then is what counts."""
+    if not are_motors_limited(table):
+        return begin_and_find(table, h, True, True)
+    status, count = begin_and_find(table, h, True, False)
+    if status == OK and count == 0 and act_otherwise(moving_of(table), h, moving_of(table).v):
+        finish(table, CUT)
+        take_back_contacts(contacts_of(table))
+        status, count = begin_and_find(table, h, True, True)
+    return status, count
+
+
+@routine
+def begin_and_find(table, h, may_whip, are_motors_judged):
     """The first half of a step: OK or a failure, and how many contacts there are. may_whip: Euler's rule makes flights."""
-    status, count = begin_touching(table, h, may_whip), 0
+    status, count = begin_touching(table, h, may_whip, are_motors_judged), 0
     if status == OK and searches(table):
         count = find(table, h)
         if count < 0:
@@ -132,12 +151,12 @@ def begin_and_find(table, h, may_whip):
 
 
 @routine
-def begin_touching(table, h, may_whip):
+def begin_touching(table, h, may_whip, are_motors_judged):
     """Accelerations, momentum, and the velocities that forces alone would give; OK or a failure."""
     s = moving_of(table)
     save_start(table)
     begin_step(table, h)
-    bad = evaluate_any(table, AT_END, h)
+    bad = evaluate_any(table, AT_END, h) if are_motors_judged else accelerate_as_judged(table, h)
     if bad != OK:
         return bad
     if may_whip and whips(table, h):

@@ -39,7 +39,9 @@ def solve_alone(
     sweeps = make_sweeps(0, 0, count, limits, problem.loop_rate.shape[0])
     before, between = (_nothing(Moving), _nothing(Constraints)), _nothing(TreeFactor)
     table = np.concatenate([*before, describe(touch, contacts, problem, system), between, describe(sweeps)])
-    return bool(solve_contacts(table, h, limits))
+    has_converged = bool(solve_contacts(table, h, limits, ta.IMPULSES))
+    solve_contacts(table, h, limits, ta.PUSH)
+    return has_converged
 
 
 def _nothing(bundle: Any) -> NDArray[np.int64]:

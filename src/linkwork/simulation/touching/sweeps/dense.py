@@ -94,7 +94,9 @@ def note(w, n, r, is_wide, c, d, k, gamma):
 def solve_unknowns(w, system, rows, n):
     """z of n unknowns into system.x; False where the matrix is singular."""
     G, A, g = system.G, system.matrix, system.u
-    is_few, width = n <= MOST_FEW, row_width(n)
+    if n <= MOST_FEW:
+        return solve_few_unknowns(w, system, n)
+    width = row_width(n)
     for a in range(n):
         r, x, y, z = w.acting[a], w.across[a, 0], w.across[a, 1], w.across[a, 2]
         if w.spans[a] > 1 and (y != 0.0 or z != 0.0):
@@ -110,23 +112,40 @@ def solve_unknowns(w, system, rows, n):
                 value += w.column[b, 1] * g[r + 1] + w.column[b, 2] * g[r + 2]
             if a == b:
                 value += w.ease[a, 0]
-            if is_few:
-                system.few[ROW * a + b] = value
-            else:
-                A[width * a + b] = value
-        if is_few:
-            system.few[ROW * a + n] = w.ease[a, 1]
-        else:
-            A[width * a + n] = w.ease[a, 1]
-            for b in range(n + 1, width):
-                A[width * a + b] = 0.0
-    if not is_few:
-        solved = solve_dense(A, n)
-        for a in range(n):
-            system.x[a] = A[width * n + a]
-        return solved
+            A[width * a + b] = value
+        A[width * a + n] = w.ease[a, 1]
+        for b in range(n + 1, width):
+            A[width * a + b] = 0.0
+    solved = solve_dense(A, n)
+    for a in range(n):
+        system.x[a] = A[width * n + a]
+    return solved
+
+
+@inlined
+def solve_few_unknowns(w, system, n):
+    """The same of so few that rows of the matrix are not worth going over: each entry by itself."""
+    G = system.G
+    for a in range(n):
+        r, y, z = w.acting[a], w.across[a, 1], w.across[a, 2]
+        is_wide = w.spans[a] > 1 and (y != 0.0 or z != 0.0)
+        for b in range(n):
+            q, c0, c1, c2 = w.acting[b], w.column[b, 0], w.column[b, 1], w.column[b, 2]
+            value = w.across[a, 0] * response_along(G, r, q, w.spans[b], c0, c1, c2)
+            if is_wide:
+                value += y * response_along(G, r + 1, q, w.spans[b], c0, c1, c2)
+                value += z * response_along(G, r + 2, q, w.spans[b], c0, c1, c2)
+            system.few[ROW * a + b] = value + w.ease[a, 0] if a == b else value
+        system.few[ROW * a + n] = w.ease[a, 1]
     if not solve_few(system.few, n):
         return False
     for a in range(n):
         system.x[a] = system.few[ROW * a + n]
     return True
+
+
+@inlined
+def response_along(G, r, q, span, c0, c1, c2):
+    """Velocity of row r per unknown of rows q, q + 1, q + 2, or of q alone."""
+    value = c0 * G[r, q]
+    return value + c1 * G[r, q + 1] + c2 * G[r, q + 2] if span > 1 else value

@@ -17,7 +17,7 @@ at every moment, so that the slope along a step is a sum over rows and the line 
 
 import math
 
-from linkwork.contact.solver.laws import nearest_in_cone
+from linkwork.contact.solver.laws import nearest_in_cone, size_of
 from linkwork.core.jit import inlined, routine
 from linkwork.simulation.touching.arrays import sweeps_of
 from linkwork.simulation.touching.sweeps.dense import dense_step
@@ -69,7 +69,7 @@ def solve_laws(table, count, limits, tolerance, most):
         if best <= enough or w.counts[SWEEPS_MADE] >= most or w.counts[IS_SINGULAR] != 0:
             break
         for c in range(count):
-            slip = math.hypot(w.u[3 * c + 1], w.u[3 * c + 2]) if w.ways[c] > 1 else abs(w.u[3 * c + 1])
+            slip = size_of(w.u[3 * c + 1], w.u[3 * c + 2]) if w.ways[c] > 1 else abs(w.u[3 * c + 1])
             w.shift[c] = w.friction[c] * slip if w.ways[c] > 0 else 0.0
         if w.counts[HAS_MATRIX] != 0:
             go_round(table, count, limits, ROUNDS)

@@ -1,8 +1,7 @@
 """A contact as directions at a point of one or two bodies, and any row as wrenches on the bodies that it is between."""
 
-import math
-
 from linkwork.contact.contact_list import FRICTION, POINT
+from linkwork.contact.solver.laws import size_of
 from linkwork.contact.solver.rows import NO_RESPONSE, TOGETHER, contact_axes
 from linkwork.core.jit import inlined, routine
 from linkwork.simulation.touching.sweeps.memory import LOOP_ROWS
@@ -43,7 +42,7 @@ def judge_response(w, c, K, alone):
     if not nn > TOGETHER * (max(alone, nn) + k11 + k22):
         w.ways[c], w.soft[c], w.soft_along[c], w.response[c] = -1, 1.0, 1.0, 1.0
         return 1.0, 0.0
-    middle, radius = 0.5 * (k11 + k22), math.hypot(0.5 * (k11 - k22), k12)
+    middle, radius = 0.5 * (k11 + k22), size_of(0.5 * (k11 - k22), k12)
     least = NO_RESPONSE * w.response[c]
     if middle - radius > least:
         return 1.0, 0.0
@@ -52,7 +51,7 @@ def judge_response(w, c, K, alone):
         return 1.0, 0.0
     w.ways[c] = 1
     p, q = (k11 - k22 + 2.0 * radius, 2.0 * k12) if k11 >= k22 else (2.0 * k12, k22 - k11 + 2.0 * radius)
-    size = math.hypot(p, q)
+    size = size_of(p, q)
     a, b = load3(w.axes, c, 3), load3(w.axes, c, 6)
     along = add3(scale3(p / size, a), scale3(q / size, b))
     store3(w.axes, c, 3, along)

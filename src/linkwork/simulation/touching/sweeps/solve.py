@@ -4,6 +4,7 @@ import math
 
 from linkwork.contact.contact_list import GAP
 from linkwork.contact.solver.impacts import solve_impacts
+from linkwork.contact.solver.laws import size_of
 from linkwork.contact.solver.problem import (
     CONTACTS,
     CONVERGED,
@@ -24,6 +25,7 @@ from linkwork.simulation.touching.arrays import (
     COUPLED,
     LAW,
     MAX_SWEEPS,
+    PUSH,
     SLACK,
     TOLERANCE,
     contacts_of,
@@ -32,11 +34,13 @@ from linkwork.simulation.touching.arrays import (
     system_of,
     touch_of,
 )
+from linkwork.simulation.touching.sweeps.between import find_paths_between
 from linkwork.simulation.touching.sweeps.dense import dense_velocities
 from linkwork.simulation.touching.sweeps.evaluating import breach
 from linkwork.simulation.touching.sweeps.linear import answer_impulses
-from linkwork.simulation.touching.sweeps.memory import IS_DENSE, LOOP_ROWS, SWEEPS_MADE
+from linkwork.simulation.touching.sweeps.memory import BETWEEN, HAS_MATRIX, IS_DENSE, LOOP_ROWS, SWEEPS_MADE
 from linkwork.simulation.touching.sweeps.newton import SUFFICES, descend, solve_laws
+from linkwork.simulation.touching.sweeps.one_by_one import renew_row
 from linkwork.simulation.touching.sweeps.points import all_rows
 from linkwork.simulation.touching.sweeps.rows import begin, eliminate_alone
 from linkwork.spatial.memory import load3, store3
@@ -49,17 +53,23 @@ PUSH_FROM = (
 )
 LIMIT_SLACK = 1e-9  # [rad or m] the same of limits
 PUSH_TOLERANCE = 1e-3  # of the largest of them: the next step takes the rest
+PUSH_ROUNDS = 20  # over all of them one by one, where there is a matrix: few contacts need no more than some
+PUSH_SETTLED = 1e-3  # of the largest of them: changes of a round after which no more are made
 STILL = 10.0  # times the tolerance of impulses, of the velocities that they make: what counts as standing still
 
 
 @kernel
-def solve_contacts(table, h, limits):
-    """Solves one step; results in problem.impulse, problem.push, contacts.impulse, system.report; True if it converged."""
+def solve_contacts(table, h, limits, what):
+    """what: IMPULSES of a step, into problem.impulse, contacts.impulse, system.report; or PUSH, of a step that is solved,
+    into problem.push. True if it converged."""
     t = touch_of(table)
     w = sweeps_of(table)
     problem = problem_of(table)
     system = system_of(table)
     count = problem.slot.shape[0]
+    if what == PUSH:
+        push_apart(table, h, count, limits)
+        return True
     begin(table, h, count, limits)
     if t.counts[LAW] == COUPLED:
         solve_coupled(table, count, limits)
@@ -69,7 +79,6 @@ def solve_contacts(table, h, limits):
             w.eta[r] = system.y[r]
     store_results(table, count, limits)
     gather(table, count, limits, w.eta, problem.impulse)
-    push_apart(table, h, count, limits)
     return system.report[CONVERGED] > 0.0
 
 
@@ -207,7 +216,7 @@ def put_into_cones(table, count, limits):
     for c in range(count):
         r = 3 * c
         w.eta[r] = max(w.eta[r], 0.0)
-        size, most = math.hypot(w.eta[r + 1], w.eta[r + 2]), w.friction[c] * w.eta[r]
+        size, most = size_of(w.eta[r + 1], w.eta[r + 2]), w.friction[c] * w.eta[r]
         if size > most:
             w.eta[r + 1], w.eta[r + 2] = w.eta[r + 1] * (most / size), w.eta[r + 2] * (most / size)
     for r in range(3 * count, 3 * count + limits):
@@ -242,8 +251,8 @@ def note_states(table, count, limits, tolerance):
         scale = max(scale, w.response[c] * w.eta[3 * c])
     for c in range(count):
         r = 3 * c
-        size, most = math.hypot(w.eta[r + 1], w.eta[r + 2]), w.friction[c] * w.eta[r]
-        speed = math.hypot(w.u[r + 1], w.u[r + 2])
+        size, most = size_of(w.eta[r + 1], w.eta[r + 2]), w.friction[c] * w.eta[r]
+        speed = size_of(w.u[r + 1], w.u[r + 2])
         state[c] = STICK
         if not w.eta[r] > 0.0:
             state[c] = FREE
@@ -332,9 +341,33 @@ def push_apart(table, h, count, limits):
     for r in range(3 * count + limits, all_rows(w, count, limits)):  # loops stand still
         w.free[r], w.bias[r] = 0.0, 0.0
     start_cold(w, count, limits)
-    for c in range(count):
-        w.shift[c] = 0.0
-    descend(table, count, limits, PUSH_SOFT, PUSH_TOLERANCE)
+    if not push_in_rounds(table, count, limits):
+        for c in range(count):
+            w.shift[c] = 0.0
+        if w.counts[IS_DENSE] == 0 and w.counts[BETWEEN] + w.counts[LOOP_ROWS] > 0:
+            find_paths_between(table)  # their list was used by others since impulses were found
+        descend(table, count, limits, PUSH_SOFT, PUSH_TOLERANCE)
     for r in range(3 * count + limits):
         w.eta[r] = max(w.eta[r], 0.0)
     gather(table, count, limits, w.eta, problem.push)
+
+
+@inlined
+def push_in_rounds(table, count, limits):
+    """The same one after the other, from nothing, with the same softness; whether they settled."""
+    w = sweeps_of(table)
+    if w.counts[HAS_MATRIX] == 0 or w.counts[LOOP_ROWS] > 0:
+        return False
+    G = system_of(table).G
+    rows = 3 * count + limits
+    for _ in range(PUSH_ROUNDS):
+        moved, largest = 0.0, 0.0
+        for k in range(count + limits):
+            r = 3 * k if k < count else 2 * count + k
+            if k >= count or w.ways[k] >= 0:
+                soft = PUSH_SOFT * w.soft[k]
+                value = max(w.eta[r] - (w.u[r] + soft * w.eta[r]) / (G[r, r] + soft), 0.0)
+                moved, largest = max(moved, renew_row(w, G, rows, r, value)), max(largest, value)
+        if moved <= PUSH_SETTLED * largest:
+            return True
+    return False
