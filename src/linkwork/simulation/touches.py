@@ -69,14 +69,16 @@ def advance_with_contact(
     The kernels that it calls are found when the first step is made.
     """
     calls = touch.calls
+    make_steps: Callable[..., tuple[int, int]] | None = None
 
     def advance(table: IntArray, h: float, n: int) -> tuple[int, int]:
-        from linkwork.simulation.touching import driver
+        nonlocal make_steps
+        if make_steps is None:
+            from linkwork.simulation.touching.driver import advance_touching
 
-        if calls[-1] == 0:
             calls[:] = _addresses(contact, method, has_loops)
-        made: tuple[int, int] = driver.advance_touching(table, h, n)
-        return made
+            make_steps = advance_touching
+        return make_steps(table, h, n)
 
     return advance
 
