@@ -32,7 +32,7 @@ class StepsThrough:
     def __init__(self, sim: AdaptiveDynamics):
         self._sim = sim
         self._settings = np.zeros(SETTINGS)  # by which updates choose; what depends on the moment the kernel adds
-        self._chosen: tuple[float, ...] = ()  # the same, to know a change
+        self._chosen: tuple[float | None, ...] = ()  # the same, to know a change
         self._progress = np.zeros(PROGRESS, dtype=np.int64)
 
     def get_ready(self) -> None:
