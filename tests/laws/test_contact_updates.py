@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork.adaptive.dynamics.through import StepsThrough
 from linkwork.contact import contact_list as cl
 from linkwork.simulation.touching import arrays as ta
 from linkwork.simulation.touching.search.changes import grow_older, see_all
@@ -173,3 +174,31 @@ def test_a_checkpoint_with_other_known_contacts_is_refused():
         with pytest.raises(lw.StateError, match="its contacts do not fit"):
             sim.restore({**saved, name: bad})
     assert sim.state.q.tobytes() == q.tobytes()
+
+
+@pytest.mark.parametrize("integrator", ["auto", "semi_implicit_euler"])
+@pytest.mark.parametrize("count", [1, 7, 60])
+def test_steps_through_updates_are_those_of_one_update_at_a_time(monkeypatch, integrator, count):
+    """One call that goes on through updates, and calls that come back to Python for each of them: the same bits."""
+    linkage = chain(16)
+    model = linkage.compile()
+    state = model.neutral()
+    state.q[7::3] = 0.2
+    sims = [
+        lw.AdaptiveDynamics(
+            model, state, max_active_joints=4, update_every=6, contact=lw.Contact(), integrator=integrator
+        )
+        for _ in range(2)
+    ]
+    for _ in range(120 // count):
+        sims[0].advance(1e-3, count)
+        with monkeypatch.context() as patched:
+            patched.setattr(StepsThrough, "is_possible", lambda self: False)
+            sims[1].advance(1e-3, count)
+    through, one_by_one = sims
+    assert through.contacts
+    assert through.view.region.updates == one_by_one.view.region.updates > 20
+    assert np.array_equal(through.state.q, one_by_one.state.q)
+    assert np.array_equal(through.state.v, one_by_one.state.v)
+    assert through.report == one_by_one.report
+    assert through.active_joints == one_by_one.active_joints

@@ -8,6 +8,7 @@ from linkwork.assembly.plan import assemble
 from linkwork.contact import contact_list as cl
 from linkwork.contact.broad_phase import find_all_contacts, make_finder
 from linkwork.contact.shape_table import shape_table
+from linkwork.contact.tables import DISTANCES
 from linkwork.contact.volumes import all_open, make_volumes
 from linkwork.dynamics.front import body_poses
 
@@ -123,3 +124,29 @@ def test_a_state_that_is_set_is_looked_at_anew():
             if kind is lw.FullDynamics:
                 assert found(sim) >= pairs  # and what could be reached within the step
         assert seen > 10
+
+
+def forget(sim):
+    """Nothing is known of any distance, plane or place inside rigid parts."""
+    volumes = sim.view.contact.finder.volumes
+    volumes.known[:], volumes.beyond[:], volumes.planes[:] = -np.inf, -np.inf, np.inf
+    volumes.pairs_known[:], volumes.inside[:] = -1.0, -1.0
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("active", [None, 5])
+def test_what_is_known_changes_no_motion(active, seed):
+    """With settings as they are by default, bodies followed on their way: the same bits as where all is looked at anew."""
+    contact = lw.Contact(friction=0.05, margin=MARGIN)
+    model, start = field_of_obstacles(24, seed)
+    kind, more = (lw.FullDynamics, {}) if active is None else (lw.AdaptiveDynamics, {"max_active_joints": active})
+    known, anew = (kind(model, start, contact=contact, **more) for _ in range(2))
+    touched = 0
+    for k in range(STEPS):
+        forget(anew)
+        for sim in (known, anew):
+            sim.advance(2e-3)
+        touched += len(known.contacts) > 0
+        assert np.array_equal(known.state.q, anew.state.q), f"step {k}"
+    assert touched > STEPS / 8
+    assert known.view.contact.finder.query[DISTANCES] <= anew.view.contact.finder.query[DISTANCES]

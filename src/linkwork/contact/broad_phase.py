@@ -17,11 +17,18 @@ from linkwork.contact.contact_list import Contacts, begin_list, make_contacts, w
 from linkwork.contact.geometry.boxes import CENTRE, HALF, REACH, box_separation, boxes_apart
 from linkwork.contact.geometry.distance import Scratch, make_scratch
 from linkwork.contact.narrow_phase import is_stepping, may_touch, touch_shapes
-from linkwork.contact.near_itself import distance_known, distance_left, larger_first, note_distance
+from linkwork.contact.near_itself import (
+    distance_known,
+    distance_left,
+    distance_left_by_travel,
+    larger_first,
+    note_distance,
+)
 from linkwork.contact.tables import (
     COLLISION,
     CONTACTS,
     FASTEST,
+    FOLLOWS,
     LEAST,
     MARGIN,
     MEETING,
@@ -110,7 +117,7 @@ def begin_search(finder, margin, h):
     begin_list(finder.contacts)
     query = finder.query
     query[MODE], query[MARGIN], query[STEP], query[MEETING] = CONTACTS, margin, h, math.inf
-    query[FASTEST], query[NEAR_ITSELF] = 0.0, 0.0
+    query[FASTEST], query[NEAR_ITSELF], query[FOLLOWS] = 0.0, 0.0, 0.0
 
 
 @kernel
@@ -324,15 +331,18 @@ def search_rigid(finder, first, second, base):
     if not is_stepping(query):
         return descend_rigid(finder, first, second, 0.0, base) > TOO_SHORT
     a, b = larger_first(volumes, first, second)
-    apart = distance_known(volumes, a, b)
+    apart, follows = distance_known(volumes, a, b), query[FOLLOWS] != 0.0
     need = query[MARGIN] + volumes.volume[a, REACH] + volumes.volume[b, REACH]
-    if apart > need and (apart == math.inf or distance_left(volumes, a, b, apart) > need):
-        return True
+    if apart > need:
+        if apart == math.inf or (follows and distance_left_by_travel(volumes, a, b) > need):
+            return True
+        if distance_left(volumes, a, b, apart, follows) > need:
+            return True
     is_near = 0.0 <= apart <= need  # then nothing is gained by finding out how near
     beyond = 0.0 if is_near or query[MODE] == PASSING else AHEAD * length(load3(volumes.volume, b, HALF))
     apart = descend_rigid(finder, first, second, beyond, base)
     if query[MODE] == CONTACTS and apart > TOO_SHORT:
-        note_distance(volumes, a, b, apart)
+        note_distance(volumes, a, b, apart, follows)
         if apart <= need:
             query[NEAR_ITSELF] += 1.0
     return apart > TOO_SHORT

@@ -122,6 +122,7 @@ def touch_solids(table, contacts, scratch, query, s, A, Ra, pa, Va, t, B, pb, Vb
     margin = query[MARGIN]
     query[DISTANCES] += 1.0
     count, n, gap = contact_points(table.vertices, A, B, margin, scratch)
+    query[FOUND_NORMAL], query[FOUND_NORMAL + 1], query[FOUND_NORMAL + 2] = n
     if count > 0 and sweeps(query, reach):
         count = with_coming_corners(table.vertices, A, B, n, count, margin, margin + COMING * reach, scratch)
     for k in range(count):

@@ -5,7 +5,9 @@ apart they were when last looked at, and the pose R₀, p₀ of the smaller one 
 
     distance now  ≥  apart - |R₁c + p₁ - R₀c - p₀| - |R₁ - R₀| r                                                   (38)
 
-for all points within r of the centre c of the smaller part; |R₁ - R₀| is 2 sin(½ angle). Bodies that may not touch, such as
+for all points within r of the centre c of the smaller part; |R₁ - R₀| is 2 sin(½ angle). What was left of the distance by
+that is kept too: it is used up no faster than by the ways of both parts in the world (`near_world`), two numbers, and (38)
+is asked again only where these no longer tell that they are apart. Bodies that may not touch, such as
 those that a joint connects, do not count: two of them alone are infinitely far apart. A part that is made rigid anew has
 another shape, and its number in `made` is another one. A place in the table serves many pairs: where another pair has taken
 it, two parts are looked at once more than they had to be.
@@ -17,10 +19,11 @@ from linkwork.contact.geometry.boxes import CENTRE, HALF
 from linkwork.contact.volumes import length
 from linkwork.core.jit import inlined, routine
 from linkwork.spatial.memory import load3, load9, store3, store9
-from linkwork.spatial.rotations import add3, matmul3, matvec3, sub3, tmatvec3, transpose3
+from linkwork.spatial.rotations import add3, dot3, matmul3, matvec3, sub3, tmatvec3, transpose3
 
-# Columns of `pairs_known`: the two parts, when they were made rigid, distance [m], pose of the smaller in the larger.
-PART_A, PART_B, MADE, APART, TURN, AT = 0, 1, 2, 3, 4, 13
+# Columns of `pairs_known`: the two parts, when they were made rigid, distance [m]; what was left of it when (38) was last
+# asked, plus the ways of both parts in the world until then [m]; pose of the smaller in the larger.
+PART_A, PART_B, MADE, APART, LEFT, TURN, AT = 0, 1, 2, 3, 4, 5, 14
 ROUNDING = 1e-12  # of coordinates: what rounding may hide of a displacement
 CHORD = math.sqrt(0.5) * (1.0 + 1e-9)  # |R₁ - R₀| over Frobenius' norm of it
 
@@ -28,7 +31,8 @@ CHORD = math.sqrt(0.5) * (1.0 + 1e-9)  # |R₁ - R₀| over Frobenius' norm of i
 @inlined
 def larger_first(volumes, a, b):
     """Two parts, the one with the larger box first."""
-    return (a, b) if length(load3(volumes.volume, a, HALF)) >= length(load3(volumes.volume, b, HALF)) else (b, a)
+    one, other = load3(volumes.volume, a, HALF), load3(volumes.volume, b, HALF)
+    return (a, b) if dot3(one, one) >= dot3(other, other) else (b, a)
 
 
 @inlined
@@ -53,9 +57,18 @@ def distance_known(volumes, a, b):
     return known[row, APART] if is_this else -1.0
 
 
+@inlined
+def distance_left_by_travel(volumes, a, b):
+    """Lower bound of the distance of two parts that are known, by how far they have gone in the world since then."""
+    return volumes.pairs_known[row_of(volumes, a, b), LEFT] - volumes.gone[a] - volumes.gone[b]
+
+
 @routine
-def distance_left(volumes, a, b, apart):
-    """Lower bound of the distance of two parts now, which were `apart` when last looked at.   (38)"""
+def distance_left(volumes, a, b, apart, follows):
+    """Lower bound of the distance of two parts now, which were `apart` when last looked at.   (38)
+
+    follows: whether it is known how far they have gone in the world.
+    """
     row, known = row_of(volumes, a, b), volumes.pairs_known
     R, p = pose_between(volumes, a, b)
     R0, p0 = load9(known, row, TURN), load3(known, row, AT)
@@ -64,18 +77,21 @@ def distance_left(volumes, a, b, apart):
         turned += (R[e] - R0[e]) ** 2
     c, r = load3(volumes.volume, b, CENTRE), length(load3(volumes.volume, b, HALF))
     moved = length(sub3(add3(matvec3(R, c), p), add3(matvec3(R0, c), p0)))
-    return apart - moved - CHORD * math.sqrt(turned) * r
+    left = apart - moved - CHORD * math.sqrt(turned) * r
+    known[row, LEFT] = left + volumes.gone[a] + volumes.gone[b] if follows else -math.inf
+    return left
 
 
 @routine
-def note_distance(volumes, a, b, apart):
-    """Two parts are `apart` [m] or more at their places in the world."""
+def note_distance(volumes, a, b, apart, follows):
+    """Two parts are `apart` [m] or more at their places in the world. follows: as above."""
     row, known = row_of(volumes, a, b), volumes.pairs_known
     R, p = pose_between(volumes, a, b)
     size = length(load3(volumes.place, a, 9)) + length(load3(volumes.place, b, 9))
     size += length(load3(volumes.volume, b, CENTRE)) + length(load3(volumes.volume, b, HALF))
     known[row, PART_A], known[row, PART_B], known[row, MADE] = a, b, made(volumes, a, b)
     known[row, APART] = max(apart - ROUNDING * size, 0.0)
+    known[row, LEFT] = known[row, APART] + volumes.gone[a] + volumes.gone[b] if follows else -math.inf
     store9(known, row, TURN, R)
     store3(known, row, AT, p)
 

@@ -10,22 +10,31 @@ so that a volume is left alone for as long as known - gone > margin + reach. Whe
 others: a new one takes over from any of the old ones, and so has gone as far as the one that went farthest. A node of which
 a part touches is not compared again and again: what is known of its two parts says where to go on. A body that stays near
 an obstacle is not compared with all of them again either: `nearest` names the two that were nearest, and `beyond` does for
-the others what `known` does for all. Nothing is missed: displacements are those of the poses themselves, whatever moved
-them. Boxes are compared along their own edges and those of the world.
+the others what `known` does for all. Of these two a plane is kept that has all of the obstacle behind it: while the body is
+in front of it by more than the margin, and by what it comes nearer to it in the step, the obstacle is not compared either,
+however fast the body slides along it:
+
+    n·x - height > margin + h max(0, -n·v + |n x ω| r)                                                              (39)
+
+for the lowest point x of the body, whose points are within r of where v is taken. Nothing is missed: displacements are
+those of the poses themselves, whatever moved them. Boxes are compared along their own edges and those of the world.
 """
 
 import math
 
-from linkwork.contact.broad_phase import TRUSTED, put, take
+from linkwork.assembly.node_table import UP
+from linkwork.contact.broad_phase import TRUSTED
 from linkwork.contact.contact_list import COUNT, DATA, IDS, SHAPE_A, SHAPE_B
 from linkwork.contact.geometry.boxes import CENTRE, HALF
-from linkwork.contact.narrow_phase import may_touch, touch_shapes
-from linkwork.contact.tables import MARGIN, STEP
-from linkwork.contact.volumes import REGION, TRAVEL, body_of, children, is_own, length, place_child, twist_reach
+from linkwork.contact.geometry.solids import MESH, PLANE, core_radius, core_support
+from linkwork.contact.narrow_phase import may_touch, solid_of, touch_shapes
+from linkwork.contact.near_itself import CHORD, LEFT
+from linkwork.contact.tables import CONTACTS, FOUND_NORMAL, MARGIN, MODE, STEP
+from linkwork.contact.volumes import REGION, TRAVEL, body_of, carried_twist, children, is_own, length, twist_reach
 from linkwork.core.jit import inlined, routine
 from linkwork.spatial.memory import load3, load9, store3, store9
-from linkwork.spatial.rotations import IDENTITY3, ZERO3, add3, dot3, matvec3, sub3, tmatvec3
-from linkwork.spatial.vectors import ZERO6
+from linkwork.spatial.rotations import IDENTITY3, ZERO3, add3, cross3, dot3, matmul3, matvec3, sub3, tmatvec3
+from linkwork.spatial.vectors import ZERO6, compose_pose
 
 ROUNDING = 1e-12  # of coordinates: what rounding may hide of a displacement or a distance
 NEAR = -1e300  # in `known` of a node that was near an obstacle when its box was compared: now its parts tell
@@ -39,7 +48,7 @@ LONG = 1e3  # [m] of way after which counting begins anew, before rounding eats 
 def displacement(volumes, row, R, p):
     """Bound of how far a point of a front has gone since it stood where `stood` says.
 
-    |R₁c + p₁ - R₀c - p₀| + |R₁ - R₀| r for all points within r of the centre c; the norm is Frobenius'.
+    |R₁c + p₁ - R₀c - p₀| + |R₁ - R₀| r for all points within r of the centre c; the norm is 2 sin(½ angle).
     """
     c, h = load3(volumes.volume, row, CENTRE), load3(volumes.volume, row, HALF)
     R0, p0 = load9(volumes.stood, row, 0), load3(volumes.stood, row, 9)
@@ -48,7 +57,7 @@ def displacement(volumes, row, R, p):
         turned += (R[e] - R0[e]) ** 2
     now, before = add3(matvec3(R, c), p), add3(matvec3(R0, c), p0)
     r = length(h)
-    return length(sub3(now, before)) + math.sqrt(turned) * r + ROUNDING * (length(now) + length(c) + r)
+    return length(sub3(now, before)) + CHORD * math.sqrt(turned) * r + ROUNDING * (length(now) + length(c) + r)
 
 
 @routine
@@ -59,6 +68,8 @@ def forget_clearances(volumes):
         volumes.gone[k] = 0.0
     for i in range(volumes.beyond.shape[0]):
         volumes.beyond[i] = -math.inf
+    for k in range(volumes.pairs_known.shape[0]):
+        volumes.pairs_known[k, LEFT] = -math.inf
     volumes.travel[TRAVEL] = 0.0
 
 
@@ -94,32 +105,26 @@ def note_farthest(volumes, gone):
 def look(finder, front, R, p, V, reach):
     """Lists the contacts of a front with the world; False where the stack was too short.
 
-    What is inside a front moves with it, and no farther than its own size lets it: the reach shrinks on the way down.
+    On the way down nothing is placed in the world but what has to be: bodies, and nodes whose boxes are compared.
     """
-    volumes = finder.volumes
-    margin, h = finder.query[MARGIN], finder.query[STEP]
+    volumes, stack = finder.volumes, finder.pairs
     gone = volumes.gone[front]
     if is_own(volumes, front):
         volumes.known[front] = gone + touch_world(finder, front, R, p, V, reach, gone, 0)
         return True
-    put(finder, 0, 0, front, R, p, V, reach)
+    need = finder.query[MARGIN] + reach
+    stack[0, 0] = front
     top = 0
     while top >= 0:
-        k = finder.pairs[top, 0]
-        R, p, V, reach = take(finder, top, 0)
-        need = margin + reach
+        k = stack[top, 0]
         top -= 1
         if volumes.volume[k, HALF] < 0.0 or volumes.known[k] - gone > need:
             continue
-        if 2 * top + 64 > finder.pairs.shape[0]:
+        if 2 * top + 64 > stack.shape[0]:
             return False
-        if is_own(volumes, k):
-            volumes.known[k] = gone + touch_world(finder, k, R, p, V, reach, gone, top + 1)
-            continue
-        if volumes.known[k] != NEAR:
-            clear = world_clearance(finder, k, R, p, need, top + 1)
-            volumes.known[k] = gone + clear if clear > need else NEAR
-            if clear > need:
+        if is_own(volumes, k) or volumes.known[k] != NEAR:
+            look_closely(finder, front, k, R, p, V, reach, top + 1)
+            if is_own(volumes, k) or volumes.known[k] != NEAR:
                 continue
         first, second = children(volumes, k)
         least = volumes.known[first] if second < 0 else min(volumes.known[first], volumes.known[second])
@@ -128,10 +133,59 @@ def look(finder, front, R, p, V, reach):
             continue
         for child in (first, second):
             if child >= 0 and not volumes.known[child] - gone > need:
-                Rc, pc, Vc, _ = place_child(volumes, k, child, R, p, V, reach)
                 top += 1
-                put(finder, top, 0, child, Rc, pc, Vc, min(reach, twist_reach(Vc, volumes.volume, child, h)))
+                stack[top, 0] = child
+                stack[top, 1] = k
     return True
+
+
+@routine
+def look_closely(finder, front, k, R, p, V, reach, base):
+    """Volume k of a front, in the world: contacts of one body, or whether a node is near an obstacle.
+
+    R, p, V, reach: of the front. What is inside it moves with it, and no farther than its own size lets it.
+    base: row of the stack from which on it is free; in the row before stands the node that k belongs to.
+    """
+    volumes, query = finder.volumes, finder.query
+    gone = volumes.gone[front]
+    if is_own(volumes, k):
+        Ri, pi = pose_of_body(volumes, front, body_of(volumes, k), finder.pairs[base, 1])
+    else:
+        Ri, pi = pose_inside(volumes, front, k)
+    pk = add3(matvec3(R, pi), p)
+    Vk = carried_twist(V, p, pk)
+    reach = min(reach, twist_reach(Vk, volumes.volume, k, query[STEP]))
+    need = query[MARGIN] + reach
+    if volumes.known[k] - gone > need:
+        return
+    Rk = matmul3(R, Ri)
+    if is_own(volumes, k):
+        volumes.known[k] = gone + touch_world(finder, k, Rk, pk, Vk, reach, gone, base)
+    else:
+        clear = world_clearance(finder, k, Rk, pk, need, base)
+        volumes.known[k] = gone + clear if clear > need else NEAR
+
+
+@routine
+def pose_inside(volumes, front, node):
+    """Pose of a node in the front that it is inside of: on the way up to it. Cost: O(log n)."""
+    R, p = IDENTITY3, ZERO3
+    while node != front:
+        R, p = compose_pose(load9(volumes.place, node, 0), load3(volumes.place, node, 9), R, p)
+        node = volumes.nodes[node, UP]
+    return R, p
+
+
+@routine
+def pose_of_body(volumes, front, body, node):
+    """The same of a body, which stands as its node does; it is kept for as long as the front stays as it was made."""
+    inside = volumes.inside
+    if inside[body, 12] != front or inside[body, 13] != volumes.made[front]:
+        R, p = pose_inside(volumes, front, node)
+        store9(inside, body, 0, R)
+        store3(inside, body, 9, p)
+        inside[body, 12], inside[body, 13] = front, volumes.made[front]
+    return load9(inside, body, 0), load3(inside, body, 9)
 
 
 @inlined
@@ -213,15 +267,61 @@ def obstacle_clearance(R, centre, h, around, table, w):
     return plane_clearance(R, centre, h, table, table.planes[w - boxes])
 
 
+@inlined
+def shape_of(table, w):
+    """Shape of obstacle w."""
+    boxes = table.world_links.shape[0]
+    return table.world_links[w, 2] if w < boxes else table.planes[w - boxes]
+
+
 @routine
 def touch_near(finder, body, R, p, V, w, clear, reach):
     """Contacts of the shapes of one body with obstacle w, whose box is `clear` away; a lower bound of their distance."""
-    table = finder.table
     if clear > finder.query[MARGIN] + reach:
         return clear
-    boxes = table.world_links.shape[0]
-    shape = table.world_links[w, 2] if w < boxes else table.planes[w - boxes]
-    return touch_obstacle(finder, body, R, p, V, shape, reach)
+    return touch_obstacle(finder, body, R, p, V, shape_of(finder.table, w), reach)
+
+
+@routine
+def room_before_plane(finder, k, e, R, p, V):
+    """How far the shapes of one body stay in front of the plane behind which its nearest obstacle (e = 0, or 1 for the
+    second one) lies, all along the step; a lower bound of their distance now [m]. Both below zero where none is known. (39)
+    """
+    table, volumes = finder.table, finder.volumes
+    body = body_of(volumes, k)
+    height = volumes.planes[body, 4 * e + 3]
+    if height == math.inf:
+        return -math.inf, -math.inf
+    n = load3(volumes.planes, body, 4 * e)
+    down = (-n[0], -n[1], -n[2])
+    low, size = math.inf, abs(height)
+    for s in range(table.first[body + 1], table.first[body + 2]):
+        A = solid_of(table, s, R, p)
+        lowest = dot3(n, core_support(table.vertices, A, down)) - core_radius(A)
+        low = min(low, lowest)
+        size += abs(lowest)
+    arm = length(load3(volumes.volume, k, CENTRE)) + length(load3(volumes.volume, k, HALF))
+    turn = cross3(n, (V[0], V[1], V[2]))
+    rate = math.sqrt(dot3(turn, turn)) * arm - dot3(n, (V[3], V[4], V[5]))
+    apart = low - height - ROUNDING * (size + length(p))
+    return apart - finder.query[STEP] * max(rate, 0.0), apart
+
+
+@routine
+def note_plane(finder, body, e, w):
+    """A plane behind which all of obstacle w lies, across the normal that the last comparison with it gave."""
+    table, planes, query = finder.table, finder.volumes.planes, finder.query
+    t = shape_of(table, w)
+    if table.kind[t] == MESH:
+        return
+    B = solid_of(table, t, IDENTITY3, ZERO3)
+    n, top = (query[FOUND_NORMAL], query[FOUND_NORMAL + 1], query[FOUND_NORMAL + 2]), B[2]
+    if table.kind[t] == PLANE:
+        n = (B[1][2], B[1][5], B[1][8])
+    else:
+        top = core_support(table.vertices, B, n)
+    store3(planes, body, 4 * e, n)
+    planes[body, 4 * e + 3] = dot3(n, top) + core_radius(B)
 
 
 @routine
@@ -237,11 +337,19 @@ def touch_world(finder, k, R, p, V, reach, gone, base):
         return touch_all(finder, k, R, p, V, reach, gone, base)
     h = load3(volumes.volume, k, HALF)
     centre, around = world_box(R, p, load3(volumes.volume, k, CENTRE), h)
+    margin = finder.query[MARGIN]
     for e in range(volumes.nearest.shape[1]):
         w = volumes.nearest[body, e]
-        if w >= 0:
+        if w < 0:
+            continue
+        room, clear = room_before_plane(finder, k, e, R, p, V)
+        if not room > margin:
             clear = obstacle_clearance(R, centre, h, around, finder.table, w)
-            least = min(least, touch_near(finder, body, R, p, V, w, clear, reach))
+            if not clear > margin + reach:
+                clear = touch_obstacle(finder, body, R, p, V, shape_of(finder.table, w), reach)
+                if finder.query[MODE] == CONTACTS:
+                    note_plane(finder, body, e, w)
+        least = min(least, clear)
     return least
 
 
@@ -275,6 +383,7 @@ def touch_all(finder, k, R, p, V, reach, gone, base):
         clear = touch_near(finder, body, R, p, V, w, clear, reach)
         first, second, third = among_nearest(first, second, third, clear, w)
     volumes.nearest[body, 0], volumes.nearest[body, 1] = first[1], second[1]
+    volumes.planes[body, 3], volumes.planes[body, 7] = math.inf, math.inf
     volumes.beyond[body] = gone + third
     return first[0]
 

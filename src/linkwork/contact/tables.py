@@ -15,9 +15,9 @@ CONTACTS, CLEARANCE, COLLISION, PASSING = 0.0, 1.0, 2.0, 3.0
 MODE, MARGIN, STEP, LEAST, SHAPE_S, SHAPE_T, FOUND_NORMAL, FOUND_A, FOUND_B = 0, 1, 2, 3, 4, 5, 6, 9, 12
 MEETING, FASTEST, CLEAR, THIN, QUERY = 15, 16, 17, 18, 24
 SEARCHES, DISTANCES = 19, 20  # work of this step so far: searches for contacts, distances of solids that they asked for
-NEAR_ITSELF = (
-    21  # pairs of rigid parts of one linkage that the last search for contacts found within margin and reaches
-)
+# Pairs of rigid parts of one linkage that the last search for contacts found within margin and reaches; whether it knows
+# how far all parts have gone until now.
+NEAR_ITSELF, FOLLOWS = 21, 22
 
 # columns of material beside friction and restitution, of friction with a direction: law, coefficients forward, backward and
 # sideways, of the largest one each, and the axis, in the frame of the shape

@@ -61,8 +61,14 @@ class Volumes(NamedTuple):
     travel: Float1  # (2,)      largest `gone` of all [m]; number of the present region
     nearest: Int2  # (n, 2)    obstacles nearest to the shapes of a body when all were last compared; -1: there is none
     beyond: Float1  # (n,)      distance from all others then, plus `gone` then [m]
+    planes: (
+        Float2  # (n, 8)    planes with the nearest two behind them: normal, height along it [m]; infinite: not known
+    )
+    inside: (
+        Float2  # (n, 14)   pose of a body in the rigid part that it was last found in; that part, and its `made` then
+    )
     made: Int1  # (N+n,)    how often a node has become rigid
-    pairs_known: Float2  # (P, 16)   what is known of pairs of rigid parts; see near_itself
+    pairs_known: Float2  # (P, 17)   what is known of pairs of rigid parts; see near_itself
 
 
 def make_volumes(assembly: Any, table: ShapeTable) -> Volumes:
@@ -96,8 +102,10 @@ def make_volumes(assembly: Any, table: ShapeTable) -> Volumes:
         travel=np.array([0.0, 2.0]),
         nearest=np.full((n, 2), -1, dtype=np.int64),
         beyond=np.full(n, -np.inf),
+        planes=np.full((n, 8), np.inf),
+        inside=np.full((n, 14), -1.0),
         made=np.zeros(N + n, dtype=np.int64),
-        pairs_known=np.full((pairs_kept(n), 16), -1.0),
+        pairs_known=np.full((pairs_kept(n), 17), -1.0),
     )
     bodies = (nodes[:, NODE_KIND] == BODY) & (nodes[:, LEFT] < 0)
     volumes.rigid[bodies] = 1

@@ -25,6 +25,7 @@ from linkwork.adaptive.dynamics.region.region_memory import (
     tables_to_gather,
 )
 from linkwork.adaptive.dynamics.report import AdaptiveReport
+from linkwork.adaptive.dynamics.through import StepsThrough, patience_of
 from linkwork.adaptive.measures import DEFAULT_MEASURE, DEFAULT_TOLERANCE, MEASURES, NO_LIMIT
 from linkwork.adaptive.metric.delicate import is_delicate
 from linkwork.adaptive.workspace import ACTIVE_COUNT, CHANGE_COUNT, JOINT_COUNT, TOUCHED, UNTIL_ASKED
@@ -52,8 +53,6 @@ from linkwork.simulation.reporting.failures import explain_step
 from linkwork.simulation.reporting.snapshot import read_only_state
 from linkwork.simulation.thermal.langevin import Langevin
 from linkwork.simulation.touches import choose_limits
-
-PARTS_OF_PATIENCE = 3  # of `update_every`: contacts ask for an update no sooner than a third of it after the last one
 
 
 class AdaptiveDynamics(Dynamics):
@@ -162,6 +161,7 @@ class AdaptiveDynamics(Dynamics):
         self._since_update = self.update_every  # the first step begins with an update
         self._updated_at = 0  # `steps_done` at the last update
         self._is_proven = False  # before the first update nothing is
+        self._through = StepsThrough(self)
         if self._contact_state is not None:  # before the region begins: it places all bodies, and rigid parts anew
             self._contact_state.warn_of_overlaps(poses_in_rows(model, self._first_state))
         if self.max_active_joints is None:
@@ -310,7 +310,8 @@ class AdaptiveDynamics(Dynamics):
         flows = self.water is not None and self.water.changes
         to_close = 0  # steps since nodes were closed last
         while left > 0:
-            if self._since_update >= every:
+            goes_through = is_alone and left > every - self._since_update and self._through.is_possible()
+            if self._since_update >= every and not goes_through:
                 if self._region.are_waiting:
                     self._region.close_some(to_close)
                 to_close = -1  # none in a call of one step that begins with an update
@@ -322,14 +323,19 @@ class AdaptiveDynamics(Dynamics):
             if flows:
                 self._fluid.follow(self.time)  # type: ignore[union-attr]
                 count = 1
-            if is_alone:
+            if goes_through:
+                status, done = self._through.advance(h, left, every)
+            elif is_alone:
                 status, done = self._advance(self._moving.table, h, count)
             else:
                 status, done, fault = self._forces.advance(h, count)
             self.steps_done += done
             self.time += done * h
-            self._since_update += done
             to_close += done
+            if goes_through:
+                self._through.end(status)
+            else:
+                self._since_update += done
             if self._since_update > every:
                 self._pass_updates((self._since_update - 1) // every, every)
             left -= done
@@ -390,8 +396,10 @@ class AdaptiveDynamics(Dynamics):
             counts[UNTIL_ASKED] = 0
         elif counts.item(UNTIL_ASKED):
             wants_all = stays_whole(counts, every, evaluations, lambda: self._count_needed(tolerance, horizon))
-        passes = passes and not is_wanted(self)
-        patience = -(-every // PARTS_OF_PATIENCE)
+        if is_wanted(self):  # as before the first step
+            passes = False
+            self._through.get_ready()
+        patience = patience_of(every)
         stepped, self._updated_at = self.steps_done > self._updated_at, self.steps_done
         self._since_update = 0
         if wants_all and counts[ACTIVE_COUNT] == self._tree.plan.nodes.shape[0]:

@@ -73,6 +73,8 @@ class ActiveRegion:
         self.are_waiting = False  # whether nodes are open that are to be closed
         self._closing = np.zeros(choice.SETTINGS)
         self._has_contact = moving.contact is not None and moving.contact.contact is not None
+        self._first_force = constrained_bodies(self.model).size  # row of contact forces, behind loops and couplings
+        self._calls = np.zeros(2, dtype=np.int64)  # addresses of kernels, see `updating`
         if moving.contact is not None:
             from linkwork.adaptive.dynamics import touching
 
@@ -100,8 +102,7 @@ class ActiveRegion:
         self._ready = choice.NOT_READY
         tables = self.tree.table, self.moving.table
         if self._has_contact:
-            first = constrained_bodies(self.model).size  # row of contact forces, behind those of loops and couplings
-            status = self._in_contact.perform_touching(*tables, task, joint, opened, flags, given, first)
+            status = self._in_contact.perform_touching(*tables, task, joint, opened, flags, given, self._first_force)
         else:
             status = region.perform(*tables, task, joint, opened, flags, given)
         if task == region.ASSEMBLE:  # where it fails, so does the update, which says why
@@ -124,6 +125,22 @@ class ActiveRegion:
         settings[choice.CLOSED] = 0.0 if few_at_a_time else choice.ALL_AT_ONCE
         self.perform(region.UPDATE, settings=settings)
         self.are_waiting = settings.item(choice.WAITING) > 0
+
+    def advance(self, settings: FloatArray, progress: IntArray, h: float, n: int, every: int) -> tuple[int, int]:
+        """Up to n steps of h [s] with contact, and the updates between them: see `updating`. OK or why it stopped, and the
+        number of steps that were made."""
+        from linkwork.adaptive.dynamics import updating
+
+        if not self._calls[0]:
+            self._calls[:] = updating.addresses()
+        settings[choice.CLOSED], settings[choice.READY] = choice.ALL_AT_ONCE, choice.NOT_READY
+        progress[updating.FIRST], self.reduced.counts[HAS_WRENCHES] = self._first_force, self._loads.has_fixed
+        how = self._calls, settings, progress, NO_NODES, NO_FLAGS
+        found: tuple[int, int] = updating.advance_and_update(self.tree.table, self.moving.table, *how, h, n, every)
+        if progress.item(updating.UPDATES) or progress.item(updating.FAILED):
+            self._changes_are_few = self._is_renewed = False
+            self.updates += progress.item(updating.UPDATES)
+        return found
 
     def close_some(self, steps: int) -> None:
         """After so many steps: closes some of the nodes that the last update left open.

@@ -4,7 +4,7 @@ from linkwork.contact.broad_phase import Finder, begin_search, search_itself
 from linkwork.contact.contact_list import NEEDED, carry_sums, take_back_contacts, warm_start
 from linkwork.contact.geometry.distance import Scratch
 from linkwork.contact.near_world import sort_contacts
-from linkwork.contact.tables import DISTANCES, SEARCHES, ShapeTable
+from linkwork.contact.tables import DISTANCES, FOLLOWS, SEARCHES, ShapeTable
 from linkwork.contact.volumes import Volumes, refit
 from linkwork.core.bundles import reader
 from linkwork.core.jit import inlined, kernel
@@ -59,6 +59,7 @@ def find_contacts(table, h):
     follow = h if t.counts[CONTINUOUS] != 0 else 0.0
     begin_search(finder, t.settings[MARGIN], follow)
     measure_travel(table, finder.volumes)
+    finder.query[FOLLOWS] = 1.0
     found = look_at_fronts(table, finder, follow)
     if found and t.counts[SELF_CONTACT] != 0 and t.open_nodes.shape[0] > 0:
         place_open_nodes(table, finder.volumes)

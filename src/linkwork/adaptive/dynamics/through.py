@@ -1,0 +1,79 @@
+"""Steps with contact that go on through updates of the region: all of a call at once, where no update needs Python."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from linkwork.adaptive.dynamics.region.choice import HORIZON, PASSES, PATIENCE, SETTINGS
+from linkwork.adaptive.dynamics.region.floor import form_floor, is_wanted
+from linkwork.adaptive.measures import MEASURES
+from linkwork.adaptive.workspace import UNTIL_ASKED
+from linkwork.core.checks import not_negative, positive, whole
+
+if TYPE_CHECKING:
+    from linkwork.adaptive.dynamics.simulation import AdaptiveDynamics
+
+PARTS_OF_PATIENCE = 3  # of `update_every`: contacts ask for an update no sooner than a third of it after the last one
+# Of what `updating` counts: steps since the region was chosen, or since it is to be chosen anew; steps since it was chosen;
+# how often it was; whether that failed. The last entry is the region's own.
+COUNTS, PROGRESS = slice(0, 4), 5
+
+
+def patience_of(every: int) -> int:
+    """Steps that a contact may rest without being a broken one, and that follow an update before another one."""
+    return -(-every // PARTS_OF_PATIENCE)
+
+
+class StepsThrough:
+    """Makes steps of a simulation together with the updates between them."""
+
+    def __init__(self, sim: AdaptiveDynamics):
+        self._sim = sim
+        self._settings = np.zeros(SETTINGS)  # by which updates choose; what depends on the moment the kernel adds
+        self._chosen: tuple[float | None, ...] = ()  # the same, to know a change
+        self._progress = np.zeros(PROGRESS, dtype=np.int64)
+
+    def get_ready(self) -> None:
+        """Loads the kernel before it is needed: no step waits for it."""
+        if self._sim.contact is not None and self._sim.max_active_joints is not None:
+            self._progress[COUNTS] = 0
+            self._sim._region.advance(self._settings, self._progress, 1.0, 0, 1)
+
+    def is_possible(self) -> bool:
+        """Whether updates need nothing from Python: with contact, for a number of joints that is not all of them, and with
+        a floor of rounding that is known."""
+        sim = self._sim
+        contact, most = sim._contact_state, sim.max_active_joints
+        if contact is None or sim.contact is None or most is None or sim.water is not None:
+            return False
+        if not contact.touch.calls[-1] or sim._region.are_waiting:  # the first step finds the kernels that steps call
+            return False
+        return whole(most, 0, "max_active_joints") < sim._counted and not is_wanted(sim)
+
+    def advance(self, h: float, n: int, every: int) -> tuple[int, int]:
+        """Up to n steps of h [s]: OK or why it stopped, and the number of steps that were made. `end` is to follow."""
+        sim = self._sim
+        horizon = every * h if sim.horizon is None else positive(sim.horizon, "horizon")
+        tolerance = 0.0 if sim.tolerance is None else not_negative(sim.tolerance, "tolerance")
+        chosen = (MEASURES[sim.measure], tolerance, sim.max_active_joints, horizon)
+        if chosen != self._chosen:
+            self._settings[: HORIZON + 1] = self._chosen = chosen
+        self._settings[PATIENCE] = patience_of(every)
+        sim._tree.run.counts[UNTIL_ASKED] = 0
+        self._progress[COUNTS] = sim._since_update, sim.steps_done - sim._updated_at, 0, 0
+        return sim._region.advance(self._settings, self._progress, h, n, every)
+
+    def end(self, status: int) -> None:
+        """After the steps were counted: what updates among them leave."""
+        sim = self._sim
+        since, made, updates, failed = self._progress[COUNTS].tolist()
+        sim._since_update, sim._updated_at = since, sim.steps_done - made
+        if updates:
+            sim._is_proven = not self._settings[PASSES]
+            if sim._is_proven:
+                form_floor(sim, nothing_hidden=False)
+        if failed:
+            sim._moving.has_noted = False
+            sim._fail(status, status)
