@@ -71,11 +71,12 @@ def _note_equalities(mujoco: Any, model: Any, note: Any) -> None:
 
 def _note_joint_terms(model: Any, note: Any) -> None:
     per_joint = (
-        (model.dof_dampingpoly, model.dof_jntid, "nonlinear damping", "only the linear term is kept"),
-        (model.jnt_stiffnesspoly, np.arange(model.njnt), "nonlinear stiffness", "only the linear term is kept"),
+        ("dof_dampingpoly", model.dof_jntid, "nonlinear damping", "only the linear term is kept"),
+        ("jnt_stiffnesspoly", np.arange(model.njnt), "nonlinear stiffness", "only the linear term is kept"),
     )
-    for values, joints, what, reason in per_joint:
-        if not len(joints):
+    for name, joints, what, reason in per_joint:
+        values = getattr(model, name, None)  # absent before MuJoCo 3.7, whose files cannot name such terms
+        if values is None or not len(joints):
             continue
         nonzero = np.asarray(values).reshape(len(joints), -1).any(axis=1)
         found = sorted(set(np.asarray(joints)[nonzero].tolist()))
@@ -83,8 +84,8 @@ def _note_joint_terms(model: Any, note: Any) -> None:
             names = [model.joint(j).name or f"joint {j}" for j in found[:NAMES_SHOWN]]
             dots = ", ..." if len(found) > NAMES_SHOWN else ""
             note(f"{what} of {_counted(len(found), 'joint')} ({', '.join(names)}{dots})", reason)
-    if model.nplastic:
-        note(f"plastic springs of {model.nplastic} joints", "springs are elastic here")
+    if plastic := getattr(model, "nplastic", 0):  # absent in MuJoCo 3.9
+        note(f"plastic springs of {plastic} joints", "springs are elastic here")
 
 
 def _note_tendon_inertia(model: Any, note: Any) -> None:
