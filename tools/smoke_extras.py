@@ -17,6 +17,21 @@ import numpy as np
 import linkwork as lw
 
 ROOT = Path(__file__).parents[1]
+# Four triangles in centimetres, as COLLADA
+MESH = """<?xml version="1.0"?>
+<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
+<asset><unit name="centimeter" meter="0.01"/><up_axis>Z_UP</up_axis></asset>
+<library_geometries><geometry id="g"><mesh>
+<source id="p"><float_array id="a" count="12">0 0 0 100 0 0 0 100 0 0 0 100</float_array><technique_common>
+<accessor source="#a" count="4" stride="3"><param name="X" type="float"/><param name="Y" type="float"/>
+<param name="Z" type="float"/></accessor></technique_common></source>
+<vertices id="v"><input semantic="POSITION" source="#p"/></vertices>
+<triangles count="4"><input semantic="VERTEX" source="#v" offset="0"/><p>0 2 1 0 1 3 0 3 2 1 2 3</p></triangles>
+</mesh></geometry></library_geometries>
+<library_visual_scenes><visual_scene id="s"><node id="n"><instance_geometry url="#g"/></node></visual_scene>
+</library_visual_scenes><scene><instance_visual_scene url="#s"/></scene>
+</COLLADA>
+"""
 
 
 def mjcf(folder: Path) -> None:
@@ -149,14 +164,12 @@ def sweep(folder: Path) -> None:
 
 def viewer(folder: Path) -> None:
     """A page is served, a mesh in COLLADA is read, animations are drawn. Needs the extra `record` too."""
-    import trimesh
-
     from linkwork.contact.mesh_formats import read_any_mesh
     from linkwork.viewer.animation import write_gif, write_mp4
 
-    trimesh.creation.box().export(folder / "box.dae")
-    points, faces = read_any_mesh(folder / "box.dae", "the smoke set")
-    assert len(faces) == 12
+    (folder / "mesh.dae").write_text(MESH, encoding="utf-8")
+    points, faces = read_any_mesh(folder / "mesh.dae", "the smoke set")
+    assert len(faces) == 4
     assert np.allclose(np.ptp(points, axis=0), 1.0)
     model = lw.library.random_tree(20, seed=1).compile()
     page = lw.view(lw.FullDynamics(model, model.random_state(1)), h=1e-3, port=0)
