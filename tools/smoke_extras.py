@@ -17,6 +17,11 @@ import numpy as np
 import linkwork as lw
 
 ROOT = Path(__file__).parents[1]
+# A body whose mesh is not there, but whose inertia is
+ABSENT_MESH = """<mujoco><asset><mesh name="m" file="absent.stl"/></asset><worldbody><body name="arm">
+<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/><joint axis="0 1 0"/><geom type="mesh" mesh="m"/>
+</body></worldbody></mujoco>
+"""
 # Four triangles in centimetres, as COLLADA
 MESH = """<?xml version="1.0"?>
 <COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
@@ -42,6 +47,8 @@ def mjcf(folder: Path) -> None:
     state = model.random_state(1)
     ours = lw.forward_dynamics(model, state)
     assert np.allclose(lw.forward_dynamics(back, lw.State(state.q, state.v)), ours, atol=1e-8 * np.abs(ours).max())
+    (folder / "absent.xml").write_text(ABSENT_MESH, encoding="utf-8")
+    assert lw.load(folder / "absent.xml").compile().nv == 1
 
 
 def gpu(folder: Path) -> None:

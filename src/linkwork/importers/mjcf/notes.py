@@ -71,12 +71,11 @@ def _note_equalities(mujoco: Any, model: Any, note: Any) -> None:
 
 def _note_joint_terms(model: Any, note: Any) -> None:
     per_joint = (
-        ("dof_dampingpoly", model.dof_jntid, "nonlinear damping", "only the linear term is kept"),
-        ("jnt_stiffnesspoly", np.arange(model.njnt), "nonlinear stiffness", "only the linear term is kept"),
+        (model.dof_dampingpoly, model.dof_jntid, "nonlinear damping", "only the linear term is kept"),
+        (model.jnt_stiffnesspoly, np.arange(model.njnt), "nonlinear stiffness", "only the linear term is kept"),
     )
-    for name, joints, what, reason in per_joint:
-        values = getattr(model, name, None)  # absent before MuJoCo 3.7, whose files cannot name such terms
-        if values is None or not len(joints):
+    for values, joints, what, reason in per_joint:
+        if not len(joints):
             continue
         nonzero = np.asarray(values).reshape(len(joints), -1).any(axis=1)
         found = sorted(set(np.asarray(joints)[nonzero].tolist()))
