@@ -18,6 +18,7 @@ import linkwork as lw
 from .dynamics import Case, prove_equal
 from .harness import Requirement, TableReport, duration, fill_in, progress, take_turns
 from .harness.drake_peer import DRAKE_MOST_JOINTS, drake_peer
+from .harness.exudyn_peer import EXUDYN_MOST_JOINTS, EXUDYN_STEPS, exudyn_peer
 from .harness.peers import MUJOCO_MOST_JOINTS, PINOCCHIO_MOST_JOINTS, Peer, mujoco_peer, pinocchio_peer
 
 SIZES = (10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
@@ -30,11 +31,13 @@ PEERS: dict[str, Callable[[Case], Peer | None]] = {
     "Pinocchio": lambda case: pinocchio_peer(case.model, case.state, case.effort, case.acceleration),
     "MuJoCo": lambda case: mujoco_peer(case.model, case.state, case.effort),
     "Drake": lambda case: drake_peer(case.model, case.state, case.effort),
+    "Exudyn": lambda case: exudyn_peer(case.model, case.state, case.effort),
 }
 ENDS = {
     "Pinocchio": f"beyond {PINOCCHIO_MOST_JOINTS} joints its memory grows steeply with depth (more than 20 GB at 1,000)",
     "MuJoCo": f"beyond {MUJOCO_MOST_JOINTS:,} joints its stack overflows",
     "Drake": f"beyond {DRAKE_MOST_JOINTS:,} joints building its plant takes minutes; a call would go on in proportion",
+    "Exudyn": f"beyond {EXUDYN_MOST_JOINTS} joints its dense mass matrix keeps fewer than eight digits",
 }
 COLOURS = {
     "Linkwork, aba": "#3f51b5",
@@ -42,7 +45,10 @@ COLOURS = {
     "Pinocchio": "#ff9800",
     "MuJoCo": "#4caf50",
     "Drake": "#795548",
+    "Exudyn": "#607d8b",
 }
+# Steps of a call, where a call makes several
+SEVERAL = {"Linkwork, adaptive step": STEPS, "Exudyn": EXUDYN_STEPS}
 FASTER_AT = 1_000  # joints from which no peer may be faster
 
 
@@ -91,12 +97,14 @@ def times_of(report: TableReport, joints: int, rounds: int) -> dict[str, float]:
     for name, call in list(calls.items()):
         begun = time.process_time()
         call()
-        if time.process_time() - begun > SLOW:
+        spent, several = time.process_time() - begun, SEVERAL.get(name, 1)
+        if spent > SLOW:
             del calls[name]
-            report.notes.append(f"{name}: a call at {joints:,} joints takes more than {SLOW:g} s.")
+            steps = f" of {several} steps" if several > 1 else ""
+            report.notes.append(f"{name}: a call{steps} at {joints:,} joints takes {spent:.2g} s.")
     timings = take_turns(calls, rounds)
     report.add_timings("chain", joints, timings)
-    return {name: timing.processor_median / (STEPS if "step" in name else 1) for name, timing in timings.items()}
+    return {name: timing.processor_median / SEVERAL.get(name, 1) for name, timing in timings.items()}
 
 
 def adaptive_steps(case: Case) -> Callable[[], object]:

@@ -53,8 +53,8 @@ def draw(path: Path) -> None:
         left.loglog(
             *zip(*points, strict=True), "o-" if name.startswith("Linkwork") else "s--", ms=3, lw=1.2, label=name
         )
-    left.set(xlabel="joints of a chain", ylabel="seconds per call or step")
-    left.legend(fontsize=7, loc="lower right")
+    left.set(xlabel="joints of a chain", ylabel="seconds per call or step", ylim=(2e-7, None))  # room for the legend
+    left.legend(fontsize=7, loc="lower right", ncol=2)
     points, whole = by_active()
     right.loglog(*zip(*points, strict=True), "o-", ms=3, lw=1.2, label="adaptive step")
     right.axhline(whole, color="0.5", ls="--", lw=1.0, label="aba of all joints")

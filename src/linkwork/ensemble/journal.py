@@ -31,7 +31,8 @@ class Journal:
         self.path = folder / JOURNAL
         self._synchronized = time.monotonic()
         whole = _whole_bytes(self.path)
-        self._file = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
+        plain = getattr(os, "O_BINARY", 0)  # of Windows, which else writes two bytes for the end of a line
+        self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | plain, 0o666)
         os.ftruncate(self._file, whole)
         os.lseek(self._file, whole, os.SEEK_SET)
 

@@ -1,6 +1,9 @@
-"""What surrounds a release agrees with the package: workflows, recipe, citation, changelog, the paper."""
+"""What surrounds a release agrees with the package: workflows, recipe, citation, changelog, the paper, tools."""
 
+import importlib.util
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -111,3 +114,61 @@ def test_the_paper_has_the_form_of_its_journal():
     assert len(set(entries)) == len(entries)
     for picture in re.findall(r"!\[.*?\]\((.*?)\)", body, re.DOTALL):
         assert (ROOT / "paper" / picture).is_file(), picture
+
+
+# ------------------------------------------------------------------------------------------------------------------- tools
+
+
+def tool(name: str):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_extra_has_a_smoke_set_and_two_rows():
+    """All but the developers' own: an extra that nobody tries with its oldest packages has a bound that means nothing."""
+    extras = set(PROJECT["optional-dependencies"]) - {"dev"}
+    assert set(tool("smoke_extras").EXTRAS) == extras
+    rows = tool("version_matrix").rows()
+    for extra in extras:
+        oldest, newest = (row for row in rows if row.extra == extra)
+        own = [re.split("[<=>]", pin)[0] for pin in PROJECT["optional-dependencies"][extra]]
+        for name in own:
+            assert any(re.fullmatch(rf"{re.escape(name)}==[\d.]+", pin) for pin in oldest.pins), name
+            assert any(re.match(rf"{re.escape(name)}>=", pin) for pin in newest.pins), name
+
+
+def test_the_oldest_of_all_is_what_the_package_allows():
+    oldest = next(row for row in tool("version_matrix").rows() if row.name == "oldest of all")
+    for wanted in PROJECT["dependencies"]:
+        name, least = re.match(r"([\w-]+)>=([\d.]+)", wanted).groups()
+        (pin,) = (pin for pin in oldest.pins if pin.startswith(f"{name}=="))
+        assert pin.partition("==")[2].startswith(least)
+
+
+def test_every_benchmark_page_says_how_old_it_is():
+    pages = {path.name for path in (ROOT / "docs" / "benchmarks").glob("*.md")} - {"index.md"}
+    text = (ROOT / "docs" / "benchmarks" / "index.md").read_text(encoding="utf-8")
+    ages = text.partition("<!-- begin ages -->")[2].partition("<!-- end ages -->")[0]
+    assert set(re.findall(r"^\| \[\w+\]\((\w+\.md)\) \| \d{4}-", ages, re.MULTILINE)) == pages
+
+
+def test_history_of_benchmarks_grows_on_a_branch_of_its_own(tmp_path):
+    def git(*arguments: str) -> str:
+        who = ("-c", "user.name=a", "-c", "user.email=a@localhost")
+        done = subprocess.run(["git", *who, *arguments], cwd=tmp_path, check=True, capture_output=True, text=True)
+        return done.stdout.split()
+
+    git("init", "--quiet")
+    git("commit", "--quiet", "--allow-empty", "--message", "code")
+    (tmp_path / "results").mkdir()
+    for name in ("dynamics", "dca"):
+        (tmp_path / "results" / f"{name}.json").write_text(f'"{name}"', encoding="utf-8")
+        keep = [sys.executable, str(ROOT / "tools" / "keep_history.py"), "results", "--branch", "history"]
+        subprocess.run(keep, cwd=tmp_path, check=True, capture_output=True)
+    kept = git("ls-tree", "-r", "--name-only", "history")
+    assert [name.partition("/")[2] for name in kept] == ["dca.json", "dynamics.json"]
+    assert len(git("rev-list", "history")) == 2
+    assert git("show", f"history:{kept[0]}") == ['"dca"']
+    assert git("status", "--porcelain", "--untracked-files=no") == []

@@ -83,8 +83,8 @@ def _note_joint_terms(model: Any, note: Any) -> None:
             names = [model.joint(j).name or f"joint {j}" for j in found[:NAMES_SHOWN]]
             dots = ", ..." if len(found) > NAMES_SHOWN else ""
             note(f"{what} of {_counted(len(found), 'joint')} ({', '.join(names)}{dots})", reason)
-    if model.nplastic:
-        note(f"plastic springs of {model.nplastic} joints", "springs are elastic here")
+    if plastic := getattr(model, "nplastic", 0):  # absent in MuJoCo 3.9
+        note(f"plastic springs of {plastic} joints", "springs are elastic here")
 
 
 def _note_tendon_inertia(model: Any, note: Any) -> None:

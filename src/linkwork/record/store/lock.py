@@ -70,7 +70,7 @@ def refuse_writer(place: Path) -> None:
 def _open_and_lock(file: Path, flags: int) -> int | None:
     """The file, locked; None if somebody else holds it."""
     while True:
-        handle = os.open(file, flags, 0o666)
+        handle = os.open(file, flags | getattr(os, "O_BINARY", 0), 0o666)
         try:
             is_ours = _lock(handle)
             if is_ours and _is_still_there(file, handle):
