@@ -16,7 +16,7 @@ import numpy as np
 from linkwork.contact.contact_list import Contacts, begin_list, make_contacts, warm_start
 from linkwork.contact.geometry.boxes import CENTRE, HALF, REACH, box_separation, boxes_apart
 from linkwork.contact.geometry.distance import Scratch, make_scratch
-from linkwork.contact.narrow_phase import is_stepping, may_touch, touch_shapes
+from linkwork.contact.narrow_phase import is_stepping, may_touch, narrow_of, touch_shapes
 from linkwork.contact.near_itself import distance_known, distance_left, larger_first, note_distance
 from linkwork.contact.swept import Side
 from linkwork.contact.tables import (
@@ -250,7 +250,7 @@ def touch_body(finder, body, R, p, V, t, reach):
     table = finder.table
     for s in range(table.first[body + 1], table.first[body + 2]):
         if may_touch(table, s, t):
-            touch_shapes(finder, Side(s, R, p, V), Side(t, IDENTITY3, ZERO3, ZERO6), reach)
+            touch_shapes(narrow_of(finder), Side(s, R, p, V), Side(t, IDENTITY3, ZERO3, ZERO6), reach)
 
 
 # ----------------------------------------------------------------------------------------------------------------- itself
@@ -401,6 +401,6 @@ def touch_bodies(finder, a, Ra, pa, Va, b, Rb, pb, Vb, reach):
     for s in range(table.first[a + 1], table.first[a + 2]):
         for t in range(table.first[b + 1], table.first[b + 2]):
             if may_touch(table, s, t):
-                gap = touch_shapes(finder, Side(s, Ra, pa, Va), Side(t, Rb, pb, Vb), reach)
+                gap = touch_shapes(narrow_of(finder), Side(s, Ra, pa, Va), Side(t, Rb, pb, Vb), reach)
                 least = min(least, TRUSTED * gap)
     return least

@@ -1,6 +1,7 @@
 """Two shapes that may touch: their contacts, or their distance."""
 
 import math
+from typing import NamedTuple
 
 from linkwork.contact.contact_list import (
     AIMED,
@@ -13,11 +14,12 @@ from linkwork.contact.contact_list import (
     PARTS,
     POINT,
     SIZE,
+    Contacts,
     append,
 )
 from linkwork.contact.geometry.boxes import boxes_apart
 from linkwork.contact.geometry.corners import with_coming_corners
-from linkwork.contact.geometry.distance import signed_distance, triangle_normal
+from linkwork.contact.geometry.distance import Scratch, signed_distance, triangle_normal
 from linkwork.contact.geometry.manifold import contact_points
 from linkwork.contact.geometry.solids import CAPSULE, CYLINDER, MESH, PLANE, SPHERE, TRIANGLE, core_support, half_width
 from linkwork.contact.swept import Side, moved, moved_back, time_of_impact
@@ -40,7 +42,9 @@ from linkwork.contact.tables import (
     SHAPE_S,
     SHAPE_T,
     STEP,
+    ShapeTable,
 )
+from linkwork.core.bundles import Float1
 from linkwork.core.jit import inlined, routine
 from linkwork.spatial.memory import load3, load9, store3
 from linkwork.spatial.rotations import add3, dot3, matmul3, matvec3, scale3, sub3, tmatvec3
@@ -57,6 +61,20 @@ TURNS = 0.1  # [rad] a body that turns by more until it meets an obstacle has an
 SLIDES = (
     0.1  # of the size of the smaller shape: bodies that slide past each other by more until they meet, meet elsewhere
 )
+
+
+class Narrow(NamedTuple):
+    """What of a `Finder` two shapes need: a kernel hands every array of a bundle on to each piece that it calls."""
+
+    table: ShapeTable
+    contacts: Contacts
+    scratch: Scratch
+    query: Float1
+
+
+@inlined
+def narrow_of(finder):
+    return Narrow(finder.table, finder.contacts, finder.scratch, finder.query)
 
 
 @inlined
@@ -98,7 +116,7 @@ def is_ignored(table, a, b):
 
 @routine
 def touch_shapes(finder, a, b, reach):
-    """Contacts (or the distance) of the shapes of two Sides.
+    """Contacts (or the distance) of the shapes of two Sides; finder: Narrow.
 
     reach: how far the two can come nearer in the step [m]. Returns their distance where contacts are sought and they are
     farther apart than the margin, otherwise 0.

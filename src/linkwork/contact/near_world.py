@@ -19,7 +19,7 @@ import math
 from linkwork.contact.broad_phase import TRUSTED, put, take
 from linkwork.contact.contact_list import COUNT, DATA, IDS, SHAPE_A, SHAPE_B
 from linkwork.contact.geometry.boxes import CENTRE, HALF
-from linkwork.contact.narrow_phase import may_touch, touch_shapes
+from linkwork.contact.narrow_phase import may_touch, narrow_of, touch_shapes
 from linkwork.contact.swept import Side
 from linkwork.contact.tables import MARGIN, STEP
 from linkwork.contact.volumes import REGION, TRAVEL, body_of, children, is_own, length, place_child, twist_reach
@@ -297,7 +297,7 @@ def touch_obstacle(finder, body, R, p, V, t, reach):
     least = math.inf
     for s in range(table.first[body + 1], table.first[body + 2]):
         if may_touch(table, s, t):
-            gap = touch_shapes(finder, Side(s, R, p, V), Side(t, IDENTITY3, ZERO3, ZERO6), reach)
+            gap = touch_shapes(narrow_of(finder), Side(s, R, p, V), Side(t, IDENTITY3, ZERO3, ZERO6), reach)
             least = min(least, TRUSTED * gap)
     return least
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from linkwork.assembly.plan import assemble_model
 from linkwork.contact.broad_phase import Finder, make_finder, search
 from linkwork.contact.geometry.solids import PLANE
-from linkwork.contact.narrow_phase import touch_shapes
+from linkwork.contact.narrow_phase import narrow_of, touch_shapes
 from linkwork.contact.settings import Contact
 from linkwork.contact.shape_table import shape_table
 from linkwork.contact.swept import Side
@@ -294,7 +294,7 @@ def measure_pair(finder, poses, s, t):
     table = finder.table
     Ra, pa = pose_of_shape(table, poses, s)
     Rb, pb = pose_of_shape(table, poses, t)
-    touch_shapes(finder, Side(s, Ra, pa, ZERO6), Side(t, Rb, pb, ZERO6), 0.0)
+    touch_shapes(narrow_of(finder), Side(s, Ra, pa, ZERO6), Side(t, Rb, pb, ZERO6), 0.0)
 
 
 @kernel

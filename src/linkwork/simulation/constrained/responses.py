@@ -15,21 +15,28 @@ from linkwork.spatial.memory import add_to6, load3, load6, load9, store6
 from linkwork.spatial.vectors import ZERO6, scale6, twist_to_child, wrench_to_parent
 
 
-@routine
+@inlined
 def push_up(s, i, p, drive, is_driven, effort):
     """What body i, on which the bias wrench p acts, passes to its parent; leaves u of its joint in `effort`.
 
     drive (nv,): efforts on the joints themselves, where there are some.
     """
-    j, n = s.tree[i, V], s.tree[i, DOF]
+    if s.tree[i, KIND] == HELICAL:
+        j = s.tree[i, V]
+        given = drive[j] if is_driven else 0.0
+        effort[j], p = push_freedom(helical_twist(s.body, i), load6(s.work, i, U_), s.work[i, DINV], given, p)
+    else:
+        p = push_through_joint(s, i, p, drive, is_driven, effort)
+    return wrench_to_parent(load9(s.work, i, R_), load3(s.work, i, P_), p)
+
+
+@routine
+def push_through_joint(s, i, p, drive, is_driven, effort):
+    """The same for a joint of several freedoms, in the axes of its body."""
+    j, n, a = s.tree[i, V], s.tree[i, DOF], s.dof_work
     for d in range(n):
         effort[j + d] = drive[j + d] if is_driven else 0.0
-    if s.tree[i, KIND] == HELICAL:
-        effort[j], p = push_freedom(helical_twist(s.body, i), load6(s.work, i, U_), s.work[i, DINV], effort[j], p)
-    else:
-        a = s.dof_work
-        p = push_freedoms(a[:, S_D : S_D + 6], a[:, U_D : U_D + 6], a[:, D_D : D_D + 6], effort, j, n, p)
-    return wrench_to_parent(load9(s.work, i, R_), load3(s.work, i, P_), p)
+    return push_freedoms(a[:, S_D : S_D + 6], a[:, U_D : U_D + 6], a[:, D_D : D_D + 6], effort, j, n, p)
 
 
 @routine
