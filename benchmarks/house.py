@@ -18,21 +18,25 @@ from typing import NamedTuple
 
 MOST_FILES, MOST_ARGUMENTS = 15, 10  # in a room; of a function
 
-# Where a tree is eliminated or solved for a right side, and where forces of loops are found, by file and function. Whoever
-# writes another form adds it here. Programs that hand their matrix or right side to one of these are not forms.
+# Programs that eliminate a tree's matrix and solve it for right sides, and that find forces of loops, by file and function.
+# A sweep that takes the part of each joint from one of these is not a form: what it adds is its matrix and its order.
+# Whoever writes another form adds it here.
 ELIMINATIONS = (
-    (
-        "dynamics/aba.py",
-        "inertias_leaf_to_root",
-    ),  # also of `variational_energy.velocities`, `stopping`, `discrete_inertia`
-    ("dynamics/tree_factor.py", "factor_leaf_to_root"),
-    ("dynamics/joint_solve.py", "push_freedoms"),  # right sides of aba, reaching, variational steps, loops
-    ("statics/elimination/sweeps.py", "eliminate_leaf_to_root"),
-    ("statics/elimination/stream_sweeps.py", "eliminate_in_stream"),
-    ("statics/elimination/solve.py", "solve_sides"),  # right sides of both, eight per sweep
-    ("reaching/sweeps.py", "eliminate_leaf_to_root"),
-    ("simulation/integrators/variational/discrete_newton.py", "eliminate_body"),
-    ("simulation/touching/answers.py", "answer"),
+    ("dynamics/aba.py", "inertias_leaf_to_root"),  # inertia and one right side at once, in the axes of bodies
+    # Any matrix and one more right side: `tree_factor`, sweeps of reaching, of statics (with a potential and in streams),
+    # of a variational step, its corrections and its gradients, responses of loops, couplings, limits and contacts.
+    ("dynamics/joint_solve.py", "push_freedoms"),
+    # Eight right sides: statics, Jacobians of forward dynamics, Λ of contacts. One alone takes as long as eight.
+    ("dynamics/joint_lanes.py", "push_lanes"),
+    # As they stood before they took their joints from there.
+    ("dynamics/tree_factor.py", "add_outer"),
+    ("statics/elimination/solve.py", "push_to_root", "combine"),
+    ("statics/elimination/sweeps.py", "eliminate_1dof", "dot6"),
+    ("statics/elimination/stream_sweeps.py", "eliminate_in_stream", "times"),
+    ("reaching/sweeps.py", "eliminate_leaf_to_root", "dot6"),
+    ("simulation/integrators/variational/discrete_newton.py", "less_joint", "less_outer"),
+    ("simulation/touching/answers.py", "push_up_driven"),
+    ("derivatives/sweeps/many_sides.py", "mixed"),
 )
 LOOP_FORCES = (
     ("loops/forces.py", "solve_loops"),  # of constrained_dynamics, quasi-statics, haptics; statics shares its factors
@@ -105,12 +109,18 @@ def _goes_to_n(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.For) and ast.unparse(statement.iter) == "range(n)"
 
 
-def forms(package: Path, listed: tuple[tuple[str, str], ...]) -> list[str]:
+def forms(package: Path, listed: tuple[tuple[str, ...], ...]) -> list[str]:
+    """Functions of the list that are there, and call what else is named."""
     return [
         f"{file}: {name}"
-        for file, name in listed
-        if (package / file).is_file() and any(f.name == name for f in functions(package / file))
+        for file, name, *calls in listed
+        if (package / file).is_file()
+        and any(f.name == name and _names(f).issuperset(calls) for f in functions(package / file))
     ]
+
+
+def _names(function: ast.FunctionDef) -> set[str]:
+    return {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
 
 
 def ancestors(package: Path, name: str) -> set[str]:

@@ -51,18 +51,7 @@ def view(
     browser: open it in a browser; by default where a program asks for it with `block`. block: serve until Ctrl-C.
     Needs the extra `viewer`.
     """
-    from linkwork.viewer import view as open_page
+    from linkwork.viewer.view import Serving, open_page
 
-    return open_page(
-        subject,
-        other,
-        state=state,
-        modes=modes,
-        h=h,
-        live=live,
-        play=play,
-        host=host,
-        port=port,
-        browser=browser,
-        block=block,
-    )
+    serving = Serving(host, port, browser, block)
+    return open_page(subject, other, serving, state=state, modes=modes, h=h, live=live, play=play)

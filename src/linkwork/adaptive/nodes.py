@@ -22,12 +22,12 @@ from linkwork.core.jit import inlined, keep_out_of_line, kernel, routine
 from linkwork.dynamics.dca.nodes import H_F, H_P, H_R, NodeArrays
 from linkwork.model.kernels.joint_kernels import body_motion, joint_passive_effort, joint_spring_energy
 from linkwork.model.layout import COMPOUND, DAMPING, DOF, FREE, HELICAL, INERTIA, KIND, SPHERICAL, STIFFNESS, Q, V
-from linkwork.simulation.loading.load_columns import LOAD_AT, LOAD_FORCE, LOAD_STIFFNESS, LOAD_TARGET, LOAD_TORQUE
+from linkwork.simulation.loading.load_columns import wrench_of_load
 from linkwork.simulation.loading.motor_law import motor_law
 from linkwork.spatial.inertia import add10, rigid_to_parent
 from linkwork.spatial.memory import add_to6, load3, load6, load9, load10, store3, store6, store9, store10
-from linkwork.spatial.rotations import IDENTITY3, ZERO3, add3, cross3, matvec3, scale3, sub3, tmatvec3
-from linkwork.spatial.vectors import add6, compose_pose, join, wrench_to_parent
+from linkwork.spatial.rotations import IDENTITY3, ZERO3
+from linkwork.spatial.vectors import add6, compose_pose, wrench_to_parent
 
 # ------------------------------------------------------------------------------------------------------------------ joints
 
@@ -204,15 +204,7 @@ def refresh_composite(plan, mechanism, c, run, node, whole):
 def load_wrench(plan, run, k):
     """World load k as a wrench on its body, in the body's frame; needs the world pose of its leaf."""
     node = plan.leaf[run.load_body[k]]
-    R = load9(run.world, node, 0)
-    at = load3(run.load, k, LOAD_AT)
-    force = load3(run.load, k, LOAD_FORCE)
-    stiffness = run.load[k, LOAD_STIFFNESS]
-    if stiffness != 0.0:
-        point = add3(matvec3(R, at), load3(run.world, node, 9))
-        force = add3(force, scale3(stiffness, sub3(load3(run.load, k, LOAD_TARGET), point)))
-    f = tmatvec3(R, force)
-    return join(add3(tmatvec3(R, load3(run.load, k, LOAD_TORQUE)), cross3(at, f)), f)
+    return wrench_of_load(run.load, k, load9(run.world, node, 0), load3(run.world, node, 9))
 
 
 @inlined

@@ -16,7 +16,7 @@ import numpy as np
 from linkwork.contact.contact_list import Contacts, begin_list, make_contacts, warm_start
 from linkwork.contact.geometry.boxes import CENTRE, HALF, REACH, box_separation, boxes_apart
 from linkwork.contact.geometry.distance import Scratch, make_scratch
-from linkwork.contact.narrow_phase import is_stepping, may_touch, touch_shapes
+from linkwork.contact.narrow_phase import is_stepping, may_touch, narrow_of, touch_shapes
 from linkwork.contact.near_itself import (
     distance_known,
     distance_left,
@@ -24,6 +24,7 @@ from linkwork.contact.near_itself import (
     larger_first,
     note_distance,
 )
+from linkwork.contact.swept import Side
 from linkwork.contact.tables import (
     COLLISION,
     CONTACTS,
@@ -256,9 +257,7 @@ def touch_body(finder, body, R, p, V, t, reach):
     table = finder.table
     for s in range(table.first[body + 1], table.first[body + 2]):
         if may_touch(table, s, t):
-            touch_shapes(
-                table, finder.contacts, finder.scratch, finder.query, s, R, p, V, t, IDENTITY3, ZERO3, ZERO6, reach
-            )
+            touch_shapes(narrow_of(finder), Side(s, R, p, V), Side(t, IDENTITY3, ZERO3, ZERO6), reach)
 
 
 # ----------------------------------------------------------------------------------------------------------------- itself
@@ -409,10 +408,9 @@ def touch_bodies(finder, a, Ra, pa, Va, b, Rb, pb, Vb, reach):
         return least
     if a > b:
         a, Ra, pa, Va, b, Rb, pb, Vb = b, Rb, pb, Vb, a, Ra, pa, Va
-    contacts, scratch, query = finder.contacts, finder.scratch, finder.query
     for s in range(table.first[a + 1], table.first[a + 2]):
         for t in range(table.first[b + 1], table.first[b + 2]):
             if may_touch(table, s, t):
-                gap = touch_shapes(table, contacts, scratch, query, s, Ra, pa, Va, t, Rb, pb, Vb, reach)
+                gap = touch_shapes(narrow_of(finder), Side(s, Ra, pa, Va), Side(t, Rb, pb, Vb), reach)
                 least = min(least, TRUSTED * gap)
     return least

@@ -105,17 +105,17 @@ def same_bodies(a, i, b, j):
 
 
 @inlined
-def append(contacts, a, b, s, t, point, normal, gap, material, local, size):
+def append(contacts, who, point, normal, gap, material, local, size):
     """Adds a contact, whose friction has no direction; one too many is only counted.
 
-    material: friction, restitution, radius of the patch.
+    who: body a, body b, shape a, shape b. material: friction, restitution, radius of the patch.
     """
     number = contacts.number
     number[NEEDED] += 1
     i = number[COUNT]
     if i < contacts.ids.shape[0]:
         ids, data = contacts.ids, contacts.data
-        ids[i, BODY_A], ids[i, BODY_B], ids[i, SHAPE_A], ids[i, SHAPE_B] = a, b, s, t
+        ids[i, BODY_A], ids[i, BODY_B], ids[i, SHAPE_A], ids[i, SHAPE_B] = who
         store3(data, i, POINT, point)
         store3(data, i, NORMAL, normal)
         data[i, GAP], data[i, FRICTION], data[i, RESTITUTION] = gap, material[0], material[1]

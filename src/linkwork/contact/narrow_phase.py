@@ -1,6 +1,7 @@
 """Two shapes that may touch: their contacts, or their distance."""
 
 import math
+from typing import NamedTuple
 
 from linkwork.contact.contact_list import (
     AIMED,
@@ -13,14 +14,15 @@ from linkwork.contact.contact_list import (
     PARTS,
     POINT,
     SIZE,
+    Contacts,
     append,
 )
 from linkwork.contact.geometry.boxes import boxes_apart
 from linkwork.contact.geometry.corners import with_coming_corners
-from linkwork.contact.geometry.distance import signed_distance, triangle_normal
+from linkwork.contact.geometry.distance import Scratch, signed_distance, triangle_normal
 from linkwork.contact.geometry.manifold import contact_points
 from linkwork.contact.geometry.solids import CAPSULE, CYLINDER, MESH, PLANE, SPHERE, TRIANGLE, core_support, half_width
-from linkwork.contact.swept import moved, moved_back, time_of_impact
+from linkwork.contact.swept import Side, moved, moved_back, time_of_impact
 from linkwork.contact.tables import (
     CLEAR,
     CONTACTS,
@@ -40,7 +42,9 @@ from linkwork.contact.tables import (
     SHAPE_S,
     SHAPE_T,
     STEP,
+    ShapeTable,
 )
+from linkwork.core.bundles import Float1
 from linkwork.core.jit import inlined, routine
 from linkwork.spatial.memory import load3, load9, store3
 from linkwork.spatial.rotations import add3, dot3, matmul3, matvec3, scale3, sub3, tmatvec3
@@ -57,6 +61,20 @@ TURNS = 0.1  # [rad] a body that turns by more until it meets an obstacle has an
 SLIDES = (
     0.1  # of the size of the smaller shape: bodies that slide past each other by more until they meet, meet elsewhere
 )
+
+
+class Narrow(NamedTuple):
+    """What of a `Finder` two shapes need: a kernel hands every array of a bundle on to each piece that it calls."""
+
+    table: ShapeTable
+    contacts: Contacts
+    scratch: Scratch
+    query: Float1
+
+
+@inlined
+def narrow_of(finder):
+    return Narrow(finder.table, finder.contacts, finder.scratch, finder.query)
 
 
 @inlined
@@ -97,27 +115,29 @@ def is_ignored(table, a, b):
 
 
 @routine
-def touch_shapes(table, contacts, scratch, query, s, Ra, pa, Va, t, Rb, pb, Vb, reach):
-    """Contacts (or the distance) of shape s with shape t; the bodies have these poses and twists.
+def touch_shapes(finder, a, b, reach):
+    """Contacts (or the distance) of the shapes of two Sides; finder: Narrow.
 
     reach: how far the two can come nearer in the step [m]. Returns their distance where contacts are sought and they are
     farther apart than the margin, otherwise 0.
     """
-    A = solid_of(table, s, Ra, pa)
-    B = solid_of(table, t, Rb, pb)
+    A = solid_of(finder.table, a.shape, a.R, a.p)
+    B = solid_of(finder.table, b.shape, b.R, b.p)
     if B[0] == MESH:
-        touch_mesh(table, contacts, scratch, query, s, A, Ra, pa, Va, t, B, reach)
+        touch_mesh(finder, a, A, b.shape, B, reach)
         return 0.0
-    return touch_solids(table, contacts, scratch, query, s, A, Ra, pa, Va, t, B, pb, Vb, reach)
+    return touch_solids(finder, a, A, b, B, reach)
 
 
 @routine
-def touch_solids(table, contacts, scratch, query, s, A, Ra, pa, Va, t, B, pb, Vb, reach):
+def touch_solids(finder, a, A, b, B, reach):
+    """The same of their solids A and B, neither of them a mesh."""
+    table, scratch, query = finder.table, finder.scratch, finder.query
     if query[MODE] == PASSING:
-        return follow(table, scratch, query, A, pa, Va, B, pb, Vb, reach)
+        return follow(finder, a, A, b, B, reach)
     if query[MODE] != CONTACTS:
-        gap, n, a, b = signed_distance(table.vertices, A, B, scratch)
-        remember(query, s, t, gap, n, a, b)
+        gap, n, x, y = signed_distance(table.vertices, A, B, scratch)
+        remember(query, a.shape, b.shape, gap, n, x, y)
         return 0.0
     margin = query[MARGIN]
     query[DISTANCES] += 1.0
@@ -125,21 +145,29 @@ def touch_solids(table, contacts, scratch, query, s, A, Ra, pa, Va, t, B, pb, Vb
     query[FOUND_NORMAL], query[FOUND_NORMAL + 1], query[FOUND_NORMAL + 2] = n
     if count > 0 and sweeps(query, reach):
         count = with_coming_corners(table.vertices, A, B, n, count, margin, margin + COMING * reach, scratch)
-    for k in range(count):
-        a, b = load3(scratch.manifold, k, 0), load3(scratch.manifold, k, 3)
-        add_contact(table, contacts, s, t, A, B, Ra, pa, scale3(0.5, add3(a, b)), n, scratch.manifold[k, 6])
+    add_manifold(finder, a, A, b.shape, B, n, count)
     if count == 0 and gap <= margin + reach and query[STEP] > 0.0:
-        touch_later(table, contacts, scratch, query, s, A, Ra, pa, Va, t, B, pb, Vb, gap, n, reach)
+        touch_later(finder, a, A, b, B, gap, n, reach)
     return max(gap, 0.0) if count == 0 else 0.0
 
 
+@inlined
+def add_manifold(finder, a, A, t, B, n, count):
+    """Adds the contacts that `contact_points` left in the scratch memory."""
+    points = finder.scratch.manifold
+    for k in range(count):
+        middle = scale3(0.5, add3(load3(points, k, 0), load3(points, k, 3)))
+        add_contact(finder, a, A, t, B, middle, n, points[k, 6])
+
+
 @routine
-def follow(table, scratch, query, A, pa, Va, B, pb, Vb, reach):
+def follow(finder, a, A, b, B, reach):
     """Follows two solids along the way that they have taken: query[CLEAR] is at most the time when one is on its way
     through the other, deeper than a part of their width and than it was at first [s]. Returns their distance at first.
 
     Bodies that touch are followed like all others: a rod that rests on a wall with one end sweeps it with the other.
     """
+    table, scratch, query = finder.table, finder.scratch, finder.query
     widths = half_width(A) + half_width(B)
     if B[0] == PLANE or reach <= SLOW * widths:
         return 0.0
@@ -148,10 +176,11 @@ def follow(table, scratch, query, A, pa, Va, B, pb, Vb, reach):
     deep = max(DEEP * widths, DEEPER * widths - gap)
     if reach > gap + deep:
         end, slip = query[CLEAR], SLIP * widths
-        hit, time, asked = time_of_impact(table.vertices, A, pa, Va, B, pb, Vb, end, -deep, slip, scratch, gap, n)
+        hit, time, asked = time_of_impact(table.vertices, scratch, a, A, b, B, end, (-deep, slip), gap, n)
         query[DISTANCES] += asked
         if not hit:
-            last, _n, _a, _b = signed_distance(table.vertices, moved(A, pa, Va, end), moved(B, pb, Vb, end), scratch)
+            later_a, later_b = moved(A, a.p, a.V, end), moved(B, b.p, b.V, end)
+            last, _n, _a, _b = signed_distance(table.vertices, later_a, later_b, scratch)
             hit, time = last < -deep, 0.5 * end
         if hit:
             query[CLEAR] = time
@@ -159,7 +188,7 @@ def follow(table, scratch, query, A, pa, Va, B, pb, Vb, reach):
 
 
 @routine
-def touch_later(table, contacts, scratch, query, s, A, Ra, pa, Va, t, B, pb, Vb, gap, n, reach):
+def touch_later(finder, a, A, b, B, gap, n, reach):
     """Contacts of two solids that touch within the step, where their points are now. Now they are `gap` apart, along n.
 
     Against an obstacle the contact acts at the body's own point: between the two it would have another lever, and turn a
@@ -167,14 +196,14 @@ def touch_later(table, contacts, scratch, query, s, A, Ra, pa, Va, t, B, pb, Vb,
     share the point between theirs, which keeps their momentum; where its lever would be another one than when they meet, or
     a body comes from afar, query[MEETING] says when that is [s], so that the step can be cut there.
     """
+    table, scratch, query = finder.table, finder.scratch, finder.query
     margin = query[MARGIN]
     target = TARGET * margin
-    hit, time, asked = time_of_impact(
-        table.vertices, A, pa, Va, B, pb, Vb, query[STEP], target, 0.5 * target, scratch, gap, n
-    )
+    near = (target, 0.5 * target)
+    hit, time, asked = time_of_impact(table.vertices, scratch, a, A, b, B, query[STEP], near, gap, n)
     query[DISTANCES] += asked
     if hit:
-        later_a, later_b = moved(A, pa, Va, time), moved(B, pb, Vb, time)
+        later_a, later_b = moved(A, a.p, a.V, time), moved(B, b.p, b.V, time)
         count, n, _ = contact_points(table.vertices, later_a, later_b, margin, scratch)
         touches = count > 0
         if not touches:  # held up by a corner that stays near, the search ended on its way: what is near comes next
@@ -183,18 +212,19 @@ def touch_later(table, contacts, scratch, query, s, A, Ra, pa, Va, t, B, pb, Vb,
             far = margin + COMING * reach
             count = with_coming_corners(table.vertices, later_a, later_b, n, count, margin, far, scratch)
         for k in range(count):
-            a = moved_back(load3(scratch.manifold, k, 0), A, later_a)
-            b = moved_back(load3(scratch.manifold, k, 3), B, later_b)
-            apart = sub3(a, b)
+            x = moved_back(load3(scratch.manifold, k, 0), A, later_a)
+            y = moved_back(load3(scratch.manifold, k, 3), B, later_b)
+            apart = sub3(x, y)
             away = dot3(n, apart)
-            point = a if table.body[t] < 0 else scale3(0.5, add3(a, b))
-            add_contact(table, contacts, s, t, A, B, Ra, pa, point, n, away)
+            is_obstacle = table.body[b.shape] < 0
+            add_contact(finder, a, A, b.shape, B, x if is_obstacle else scale3(0.5, add3(x, y)), n, away)
             slide = math.sqrt(max(dot3(apart, apart) - away * away, 0.0))
-            if table.body[t] >= 0:
-                meets_elsewhere = slide > SLIDES * min(size_of(table, s), size_of(table, t))
+            size = size_of(table, a.shape)
+            if not is_obstacle:
+                meets_elsewhere = slide > SLIDES * min(size, size_of(table, b.shape))
             else:
-                turns = time * math.sqrt(Va[0] * Va[0] + Va[1] * Va[1] + Va[2] * Va[2]) > TURNS
-                meets_elsewhere = A[0] != SPHERE and (turns or away > size_of(table, s))
+                turns = time * math.sqrt(a.V[0] * a.V[0] + a.V[1] * a.V[1] + a.V[2] * a.V[2]) > TURNS
+                meets_elsewhere = A[0] != SPHERE and (turns or away > size)
             if touches and meets_elsewhere:
                 query[MEETING] = min(query[MEETING], time)
 
@@ -218,19 +248,21 @@ def size_of(table, s):
 
 
 @inlined
-def add_contact(table, contacts, s, t, A, B, Ra, pa, point, n, gap):
-    """Adds a contact with the material of the pair: geometric mean of frictions, larger restitution and patch.
+def add_contact(finder, a, A, t, B, point, n, gap):
+    """Adds a contact of a Side with shape t, and the material of the pair: geometric mean of frictions, larger restitution
+    and patch.
 
     Friction with a direction counts as it is; A, B: the solids, by which it is turned.
     """
+    table, contacts, s = finder.table, finder.contacts, a.shape
     friction = math.sqrt(table.material[s, 0] * table.material[t, 0])
     is_directed = table.material[s, M_LAW] + table.material[t, M_LAW] != ISOTROPIC
     if is_directed:
         friction = table.material[s if table.material[s, M_LAW] != ISOTROPIC else t, 0]
     patch = max(table.material[s, M_PATCH], table.material[t, M_PATCH]) if is_round(A[0]) or is_round(B[0]) else 0.0
     material = (friction, max(table.material[s, 1], table.material[t, 1]), patch)
-    local = tmatvec3(Ra, sub3(point, pa))
-    append(contacts, table.body[s], table.body[t], s, t, point, n, gap, material, local, size_of(table, s))
+    local = tmatvec3(a.R, sub3(point, a.p))
+    append(contacts, (table.body[s], table.body[t], s, t), point, n, gap, material, local, size_of(table, s))
     if is_directed:
         note_direction(table, contacts, s, t, A, B)
 
@@ -272,8 +304,9 @@ def remember(query, s, t, gap, n, a, b):
 
 
 @routine
-def touch_mesh(table, contacts, scratch, query, s, A, Ra, pa, Va, t, B, reach):
-    """Shape s against the triangles of mesh t, which stands in the world."""
+def touch_mesh(finder, a, A, t, B, reach):
+    """A Side against the triangles of mesh t, which stands in the world."""
+    table, contacts, scratch, query, s = finder.table, finder.contacts, finder.scratch, finder.query, a.shape
     first = contacts.number[COUNT]
     stack = scratch.stack
     stack[0] = table.span[t, 0]
@@ -284,7 +317,7 @@ def touch_mesh(table, contacts, scratch, query, s, A, Ra, pa, Va, t, B, reach):
         top -= 1
         margin = query[MARGIN] if is_stepping(query) else max(query[LEAST], 0.0)
         box_c, box_h = load3(table.mesh_boxes, k, 0), load3(table.mesh_boxes, k, 3)
-        if boxes_apart(Ra, pa, centre, half, B[1], B[2], box_c, box_h, margin + reach):
+        if boxes_apart(a.R, a.p, centre, half, B[1], B[2], box_c, box_h, margin + reach):
             continue
         if table.mesh_links[k, 0] >= 0:
             stack[top + 1], stack[top + 2] = table.mesh_links[k, 0], table.mesh_links[k, 1]
@@ -293,20 +326,21 @@ def touch_mesh(table, contacts, scratch, query, s, A, Ra, pa, Va, t, B, reach):
         T = (TRIANGLE, B[1], B[2], B[3], table.mesh_links[k, 2], 3)
         face = triangle_normal(table.vertices, T)
         if query[MODE] == CONTACTS:
-            touch_triangle(table, contacts, scratch, query, s, A, Ra, pa, Va, t, T, face, reach)
+            touch_triangle(finder, a, A, t, T, face, reach)
         elif query[MODE] == PASSING:
             corner = add3(matvec3(T[1], load3(table.vertices, T[4], 0)), T[2])
             if dot3(face, sub3(A[2], corner)) >= 0.0:  # from behind it does not push
-                follow(table, scratch, query, A, pa, Va, T, T[2], ZERO6, reach)
+                follow(finder, a, A, Side(t, T[1], T[2], ZERO6), T, reach)
         else:
-            gap, n, a, b = signed_distance(table.vertices, A, T, scratch)
-            remember(query, s, t, gap, n, a, b)
+            gap, n, x, y = signed_distance(table.vertices, A, T, scratch)
+            remember(query, s, t, gap, n, x, y)
     drop_doubles(contacts, first)
 
 
 @routine
-def touch_triangle(table, contacts, scratch, query, s, A, Ra, pa, Va, t, T, face, reach):
+def touch_triangle(finder, a, A, t, T, face, reach):
     """One triangle: it pushes outward only; what comes from behind belongs to another triangle."""
+    table, scratch, query = finder.table, finder.scratch, finder.query
     margin = query[MARGIN]
     query[DISTANCES] += 1.0
     count, n, gap = contact_points(table.vertices, A, T, margin, scratch)
@@ -317,15 +351,13 @@ def touch_triangle(table, contacts, scratch, query, s, A, Ra, pa, Va, t, T, face
         # The solid has crossed the triangle while its centre is still outside: out along the face.
         down = core_support(table.vertices, A, scale3(-1.0, face))
         depth = dot3(face, sub3(down, corner))
-        add_contact(table, contacts, s, t, A, T, Ra, pa, sub3(down, scale3(0.5 * depth, face)), face, depth)
+        add_contact(finder, a, A, t, T, sub3(down, scale3(0.5 * depth, face)), face, depth)
         return
     if count > 0 and sweeps(query, reach):
         count = with_coming_corners(table.vertices, A, T, n, count, margin, margin + COMING * reach, scratch)
-    for k in range(count):
-        a, b = load3(scratch.manifold, k, 0), load3(scratch.manifold, k, 3)
-        add_contact(table, contacts, s, t, A, T, Ra, pa, scale3(0.5, add3(a, b)), n, scratch.manifold[k, 6])
+    add_manifold(finder, a, A, t, T, n, count)
     if count == 0 and gap <= margin + reach and query[STEP] > 0.0 and dot3(n, face) > 0.0:
-        touch_later(table, contacts, scratch, query, s, A, Ra, pa, Va, t, T, T[2], ZERO6, gap, n, reach)
+        touch_later(finder, a, A, Side(t, T[1], T[2], ZERO6), T, gap, n, reach)
 
 
 @routine

@@ -27,8 +27,9 @@ from linkwork.contact.broad_phase import TRUSTED
 from linkwork.contact.contact_list import COUNT, DATA, IDS, SHAPE_A, SHAPE_B
 from linkwork.contact.geometry.boxes import CENTRE, HALF
 from linkwork.contact.geometry.solids import MESH, PLANE, core_radius, core_support
-from linkwork.contact.narrow_phase import may_touch, solid_of, touch_shapes
+from linkwork.contact.narrow_phase import may_touch, narrow_of, solid_of, touch_shapes
 from linkwork.contact.near_itself import CHORD, LEFT
+from linkwork.contact.swept import Side
 from linkwork.contact.tables import CONTACTS, FOUND_NORMAL, MARGIN, MODE, STEP
 from linkwork.contact.volumes import REGION, TRAVEL, body_of, carried_twist, children, is_own, length, twist_reach
 from linkwork.core.jit import inlined, routine
@@ -405,9 +406,7 @@ def touch_obstacle(finder, body, R, p, V, t, reach):
     least = math.inf
     for s in range(table.first[body + 1], table.first[body + 2]):
         if may_touch(table, s, t):
-            gap = touch_shapes(
-                table, finder.contacts, finder.scratch, finder.query, s, R, p, V, t, IDENTITY3, ZERO3, ZERO6, reach
-            )
+            gap = touch_shapes(narrow_of(finder), Side(s, R, p, V), Side(t, IDENTITY3, ZERO3, ZERO6), reach)
             least = min(least, TRUSTED * gap)
     return least
 

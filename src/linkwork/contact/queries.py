@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from linkwork.assembly.plan import assemble_model
 from linkwork.contact.broad_phase import Finder, make_finder, search
 from linkwork.contact.geometry.solids import PLANE
-from linkwork.contact.narrow_phase import touch_shapes
+from linkwork.contact.narrow_phase import narrow_of, touch_shapes
 from linkwork.contact.settings import Contact
 from linkwork.contact.shape_table import shape_table
+from linkwork.contact.swept import Side
 from linkwork.contact.tables import CLEARANCE, COLLISION, FOUND_A, FOUND_B, FOUND_NORMAL, LEAST, MODE, SHAPE_S, SHAPE_T
 from linkwork.contact.volumes import all_open, make_volumes, place_nodes, refit
 from linkwork.core.checks import shown
@@ -124,11 +125,8 @@ class Collisions(TakesTurns):
 
     def _ask(self, states: FloatArray, mode: float) -> FloatArray:
         out = np.empty(len(states))
-        tree, body, screws, *_ = self.model.arrays
-        done = least_distances(
-            tree, body, screws, states, self.finder, self.open_nodes, self._poses, self._still,
-            mode, self.settings.self_contact, out,
-        )  # fmt: skip
+        memory = self.finder, self.open_nodes, self._poses, self._still
+        done = least_distances(self.model.arrays, states, *memory, mode, self.settings.self_contact, out)
         if not done:
             raise StateError(STACK_TOO_SHORT)
         return out
@@ -257,10 +255,10 @@ def place_bodies(tree, body, screws, q, poses):
 
 
 @kernel
-def least_distances(tree, body, screws, states, finder, open_nodes, poses, still, mode, self_contact, out):
+def least_distances(arrays, states, finder, open_nodes, poses, still, mode, self_contact, out):
     """Smallest distance in each state (m, nq); in mode COLLISION the search ends at the first overlap."""
     for m in range(states.shape[0]):
-        place_bodies(tree, body, screws, states[m], poses)
+        place_bodies(arrays.tree, arrays.body, arrays.screws, states[m], poses)
         place_nodes(finder.volumes, poses, still)
         refit(finder.volumes, open_nodes, 0.0)
         begin_question(finder, poses, mode, m > 0)
@@ -296,7 +294,7 @@ def measure_pair(finder, poses, s, t):
     table = finder.table
     Ra, pa = pose_of_shape(table, poses, s)
     Rb, pb = pose_of_shape(table, poses, t)
-    touch_shapes(table, finder.contacts, finder.scratch, finder.query, s, Ra, pa, ZERO6, t, Rb, pb, ZERO6, 0.0)
+    touch_shapes(narrow_of(finder), Side(s, Ra, pa, ZERO6), Side(t, Rb, pb, ZERO6), 0.0)
 
 
 @kernel

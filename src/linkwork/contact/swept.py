@@ -11,6 +11,7 @@ The contact points are those of the moment of touch, taken back to where they ar
 """
 
 import math
+from typing import Any, NamedTuple
 
 from linkwork.contact.geometry.distance import signed_distance
 from linkwork.contact.geometry.solids import BOX, CAPSULE, CYLINDER, PLANE, SPHERE, core_radius, core_reach
@@ -29,6 +30,15 @@ from linkwork.spatial.rotations import (
 
 MAX_ADVANCES = 64
 ROUND = 1.0 + 1e-9  # what rounding may hide of a distance from an axis
+
+
+class Side(NamedTuple):
+    """One of two shapes that may touch: its number, and where its body is and how it moves, in the world."""
+
+    shape: int
+    R: Any  # nine numbers
+    p: Any  # origin of the body [m]
+    V: Any  # twist of the body there [rad/s, m/s]
 
 
 @inlined
@@ -83,12 +93,14 @@ def axis_distance(solid, origin, w):
 
 
 @routine
-def time_of_impact(vertices, A, pa, Va, B, pb, Vb, h, target, slip, scratch, gap, n):
-    """(hit, time, distances): when the solids first come within `target` [m] of each other in the time h, less than `slip`
-    [m] nearer; and how many distances that took.
+def time_of_impact(vertices, scratch, a, A, b, B, h, near, gap, n):
+    """(hit, time, distances): when the solids first come near each other in the time h, and how many distances that took.
 
-    pa, pb: origins of the bodies in the world [m]. gap, n: distance and normal now. A target below zero is a depth.
+    a, b: Sides, whose solids are A and B. near: (target, slip), within `target` [m] of each other, and less than `slip` [m]
+    nearer; a target below zero is a depth. gap, n: distance and normal now.
     """
+    pa, Va, pb, Vb = a.p, a.V, b.p, b.V
+    target, slip = near
     wa, wb = (Va[0], Va[1], Va[2]), (Vb[0], Vb[1], Vb[2])
     ra, rb = axis_distance(A, pa, wa), axis_distance(B, pb, wb)
     v = (Va[3] - Vb[3], Va[4] - Vb[4], Va[5] - Vb[5])

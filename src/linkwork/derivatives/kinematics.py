@@ -54,9 +54,8 @@ class Moving:
         n, nv = self.model.n_bodies, self.model.nv
         G = np.zeros((n, 6)) if by_pose is None else np.ascontiguousarray(by_pose)
         B = np.zeros((n, 6)) if by_twist is None else np.ascontiguousarray(by_twist)
-        tree, body, screws, *_ = self.model.arrays
         by_q, by_v = np.empty(nv), np.empty(nv)
-        kinematic_adjoint(tree, body, screws, self.q, self.v, self.twists, G, B, np.empty((nv, 6)), by_q, by_v)
+        kinematic_adjoint(self.model.arrays, self.q, self.v, self.twists, G, B, np.empty((nv, 6)), by_q, by_v)
         return by_q, by_v
 
     def along(self, given: dict[str, FloatArray]) -> tuple[FloatArray, FloatArray]:

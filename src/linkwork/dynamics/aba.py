@@ -12,6 +12,9 @@ A joint of six freedoms passes nothing on but its effort and what its rotors hol
 and A - A D⁻¹ A with it, and is written so, since the rounding of the difference would reach the parent as inertia.
 """
 
+from typing import NamedTuple
+
+from linkwork.core.bundles import Float1, Float2, Int2
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.core.subnormals import flush_subnormals, restore_mode
 from linkwork.dynamics.linear.small import invert_small
@@ -35,6 +38,7 @@ from linkwork.spatial.inertia import (
     gyroscopic_wrench,
     rigid_as_articulated,
     subtract_outer,
+    subtract_product,
 )
 from linkwork.spatial.memory import add_to6, add_to9, load3, load6, load9, load10, store3, store6, store9
 from linkwork.spatial.rotations import dot3, tmatvec3
@@ -70,6 +74,15 @@ SINGULAR_PART = 1e-14
 POOR_PART = 2.2e-10  # of the inertia a joint meets, left after cancellation: roundings then take all but six digits
 
 
+class Bodies(NamedTuple):
+    """Arrays of a model that the first sweep reads, beside those of freedoms."""
+
+    tree: Int2
+    body: Float2
+    screws: Float2
+    rest: Float1
+
+
 @inlined
 def rigid_bias_wrench(body, wrenches, i, twist):
     """p = V x* I V - f_ext"""
@@ -83,7 +96,7 @@ def rigid_bias_wrench(body, wrenches, i, twist):
 def aba(tree, body, screws, dof, rest, gravity, q, v, effort, wrenches, work, dof_work, qdd):
     """Writes the accelerations into `qdd`; returns (OK, -1), (SINGULAR, body), or (POOR, -1) where digits are few."""
     mode = flush_subnormals()
-    velocities_root_to_leaf(tree, body, screws, dof, rest, q, v, effort, wrenches, work, dof_work)
+    velocities_root_to_leaf(Bodies(tree, body, screws, rest), dof, q, v, effort, wrenches, work, dof_work)
     bad, loss = inertias_leaf_to_root(tree, body, dof, work, dof_work)
     if bad < 0:
         accelerations_root_to_leaf(tree, body, gravity, work, dof_work, qdd)
@@ -116,19 +129,20 @@ def inertia_to_parent(tree, body, dof, i, work, dof_work):
 
 
 @inlined
-def velocities_root_to_leaf(tree, body, screws, dof, rest, q, v, effort, wrenches, work, dof_work):
-    S = dof_work[:, S_D : S_D + 6]
-    total = dof_work[:, EFFORT_D]
-    for i in range(tree.shape[0]):
-        prepare_body(tree, body, screws, dof, rest, q, v, effort, wrenches, work, S, total, i)
+def velocities_root_to_leaf(m, dof, q, v, effort, wrenches, work, dof_work):
+    """m: Bodies, or any bundle with these arrays."""
+    for i in range(m.tree.shape[0]):
+        prepare_body(m, dof, q, v, effort, wrenches, work, dof_work, i)
 
 
 @inlined
-def prepare_body(tree, body, screws, dof, rest, q, v, effort, wrenches, work, S, total, i):
+def prepare_body(m, dof, q, v, effort, wrenches, work, dof_work, i):
     """Pose, velocity, inertia and bias of body i, whose parent has them."""
+    tree, body, rest = m.tree, m.body, m.rest
+    S, total = dof_work[:, S_D : S_D + 6], dof_work[:, EFFORT_D]
     parent = tree[i, PARENT]
     j = tree[i, V]
-    R, p, VJ, cJ = body_motion(tree, body, screws, i, q, v, S)
+    R, p, VJ, cJ = body_motion(tree, body, m.screws, i, q, v, S)
     if tree[i, KIND] == HELICAL:
         k = tree[i, Q]
         tau = -dof[j, DAMPING] * v[j] - dof[j, STIFFNESS] * (q[k] - rest[k])
@@ -308,40 +322,6 @@ def held_by_rotors(dof, dof_work, j, six, bias, tau):
             lift = sub6(lift, scale6(armature * dof_work[j + d, D_D + e] * dof_work[j + e, EFFORT_D], unit))
         A, B, C = subtract_product(A, B, C, unit, sub6(row, scale6(armature, unit)))
     return A, B, C, add6(lift, articulated_times_twist(A, B, C, bias))
-
-
-@inlined
-def subtract_product(A, B, C, w, u):
-    """Upper half of the articulated inertia less w uᵀ; the sum over a joint's columns is symmetric."""
-    return (
-        (
-            A[0] - w[0] * u[0],
-            A[1] - w[0] * u[1],
-            A[2] - w[0] * u[2],
-            A[3] - w[1] * u[1],
-            A[4] - w[1] * u[2],
-            A[5] - w[2] * u[2],
-        ),
-        (
-            B[0] - w[0] * u[3],
-            B[1] - w[0] * u[4],
-            B[2] - w[0] * u[5],
-            B[3] - w[1] * u[3],
-            B[4] - w[1] * u[4],
-            B[5] - w[1] * u[5],
-            B[6] - w[2] * u[3],
-            B[7] - w[2] * u[4],
-            B[8] - w[2] * u[5],
-        ),
-        (
-            C[0] - w[3] * u[3],
-            C[1] - w[3] * u[4],
-            C[2] - w[3] * u[5],
-            C[3] - w[4] * u[4],
-            C[4] - w[4] * u[5],
-            C[5] - w[5] * u[5],
-        ),
-    )
 
 
 @inlined

@@ -20,10 +20,12 @@ import numpy as np
 
 from linkwork.core.bundles import Float1, Float2
 from linkwork.core.jit import inlined, kernel, routine
+from linkwork.dynamics.joint_solve import block_pivot, largest_pivot, move_freedom, push_freedom
 from linkwork.model.layout import DOF, PARENT, V
-from linkwork.spatial.memory import add_to6, load3, load6, store6
+from linkwork.spatial.inertia import block_plus_outer, block_times_twist, twist_times_block
+from linkwork.spatial.memory import add_to6, add_to_block, load3, load6, load_block, store6, store_block
 from linkwork.spatial.rotations import add3, cross3
-from linkwork.spatial.vectors import ZERO6, add6, angular, dot6, join, linear, scale6
+from linkwork.spatial.vectors import ZERO6, add_scaled, angular, join, linear, scale6
 
 BLOCK = 36  # numbers of a 6x6 block, row after row
 LEAST_PIVOT = 1e-14  # of what D would be at most for blocks of this size: below that it is rounding
@@ -75,54 +77,6 @@ def shift_down(r, a):
 
 
 @inlined
-def load_block(a, i):
-    """The six rows of a block."""
-    return load6(a, i, 0), load6(a, i, 6), load6(a, i, 12), load6(a, i, 18), load6(a, i, 24), load6(a, i, 30)
-
-
-@inlined
-def store_block(a, i, X):
-    store6(a, i, 0, X[0])
-    store6(a, i, 6, X[1])
-    store6(a, i, 12, X[2])
-    store6(a, i, 18, X[3])
-    store6(a, i, 24, X[4])
-    store6(a, i, 30, X[5])
-
-
-@inlined
-def times(X, s):
-    """X s"""
-    return dot6(X[0], s), dot6(X[1], s), dot6(X[2], s), dot6(X[3], s), dot6(X[4], s), dot6(X[5], s)
-
-
-@inlined
-def times_transposed(X, s):
-    """Xᵀ s"""
-    top = add6(scale6(s[0], X[0]), add6(scale6(s[1], X[1]), scale6(s[2], X[2])))
-    return add6(top, add6(scale6(s[3], X[3]), add6(scale6(s[4], X[4]), scale6(s[5], X[5]))))
-
-
-@inlined
-def add_scaled(a, k, b):
-    """a + k b"""
-    return (a[0] + k * b[0], a[1] + k * b[1], a[2] + k * b[2], a[3] + k * b[3], a[4] + k * b[4], a[5] + k * b[5])
-
-
-@inlined
-def add_outer(X, u, y):
-    """X + u yᵀ"""
-    return (
-        add_scaled(X[0], u[0], y),
-        add_scaled(X[1], u[1], y),
-        add_scaled(X[2], u[2], y),
-        add_scaled(X[3], u[3], y),
-        add_scaled(X[4], u[4], y),
-        add_scaled(X[5], u[5], y),
-    )
-
-
-@inlined
 def shift_columns_up(r, X):
     """Each column of X as a wrench about the origin of the parent."""
     x, y, z = r
@@ -150,39 +104,25 @@ def shift_block_up(r, X):
     )
 
 
-@inlined
-def add_to_block(a, i, X):
-    add_to6(a, i, 0, X[0])
-    add_to6(a, i, 6, X[1])
-    add_to6(a, i, 12, X[2])
-    add_to6(a, i, 18, X[3])
-    add_to6(a, i, 24, X[4])
-    add_to6(a, i, 30, X[5])
-
-
 @routine
 def factor_leaf_to_root(tree, F):
     """(1) for all bodies, those of `block` and `resistance`; False where a pivot vanishes, or is not a number."""
     good = True
     for i in range(tree.shape[0] - 1, -1, -1):
-        X = load_block(F.block, i)
+        X = load_block(F.block, i, 0)
         j = tree[i, V]
         for d in range(j + tree[i, DOF] - 1, j - 1, -1):
             s = load6(F.S, d, 0)
-            U = times(X, s)
-            Y = times_transposed(X, s)
-            D = dot6(s, U) + F.resistance[d]
+            U, Y, D = block_pivot(X, s, F.resistance[d])
             turning = abs(X[0][0]) + abs(X[1][1]) + abs(X[2][2])
             sliding = abs(X[3][3]) + abs(X[4][4]) + abs(X[5][5])
-            most = (s[0] * s[0] + s[1] * s[1] + s[2] * s[2]) * turning
-            most += (s[3] * s[3] + s[4] * s[4] + s[5] * s[5]) * sliding
-            good = good and abs(D) > LEAST_PIVOT * most
+            good = good and abs(D) > LEAST_PIVOT * largest_pivot(s, turning, sliding)
             store6(F.U, d, 0, U)
             store6(F.Y, d, 0, Y)
             F.Dinv[d] = 1.0 / D
-            X = add_outer(X, scale6(-1.0 / D, U), Y)
+            X = block_plus_outer(X, scale6(-1.0 / D, U), Y)
         if tree[i, PARENT] >= 0:
-            add_to_block(F.block, tree[i, PARENT], shift_block_up(load3(F.r, i, 0), X))
+            add_to_block(F.block, tree[i, PARENT], 0, shift_block_up(load3(F.r, i, 0), X))
     return good
 
 
@@ -193,9 +133,8 @@ def solve_tree(tree, F):
         p = load6(F.wrench, i, 0)
         j = tree[i, V]
         for d in range(j + tree[i, DOF] - 1, j - 1, -1):
-            u = F.effort[d] - dot6(load6(F.S, d, 0), p)
-            F.effort[d] = u
-            p = add_scaled(p, F.Dinv[d] * u, load6(F.U, d, 0))
+            S, U = load6(F.S, d, 0), load6(F.U, d, 0)
+            F.effort[d], p = push_freedom(S, U, F.Dinv[d], F.effort[d], p)
         if tree[i, PARENT] >= 0:
             add_to6(F.wrench, tree[i, PARENT], 0, shift_up(load3(F.r, i, 0), p))
     for i in range(tree.shape[0]):
@@ -204,9 +143,8 @@ def solve_tree(tree, F):
             a = shift_down(load3(F.r, i, 0), load6(F.twist, tree[i, PARENT], 0))
         j = tree[i, V]
         for d in range(j, j + tree[i, DOF]):
-            x = F.Dinv[d] * (F.effort[d] - dot6(load6(F.Y, d, 0), a))
-            F.x[d] = x
-            a = add_scaled(a, x, load6(F.S, d, 0))
+            S, Y = load6(F.S, d, 0), load6(F.Y, d, 0)
+            F.x[d], a = move_freedom(S, Y, F.Dinv[d], F.effort[d], a)
         store6(F.twist, i, 0, a)
 
 
@@ -220,13 +158,13 @@ def own_responses_root_to_leaf(tree, F):
         X = (ZERO6, ZERO6, ZERO6, ZERO6, ZERO6, ZERO6)
         if tree[i, PARENT] >= 0:
             r = load3(F.r, i, 0)
-            X = shift_block_down(r, load_block(F.block, tree[i, PARENT]))
+            X = shift_block_down(r, load_block(F.block, tree[i, PARENT], 0))
         j = tree[i, V]
         for d in range(j, j + tree[i, DOF]):
             s, U, Y, D = load6(F.S, d, 0), load6(F.U, d, 0), load6(F.Y, d, 0), F.Dinv[d]
-            X = add_outer(X, scale6(-D, s), times_transposed(X, Y))
-            X = add_outer(X, add_scaled(scale6(D, s), -D, times(X, U)), s)
-        store_block(F.block, i, X)
+            X = block_plus_outer(X, scale6(-D, s), twist_times_block(Y, X))
+            X = block_plus_outer(X, add_scaled(scale6(D, s), -D, block_times_twist(X, U)), s)
+        store_block(F.block, i, 0, X)
 
 
 @inlined

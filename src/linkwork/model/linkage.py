@@ -13,7 +13,7 @@ from linkwork.core.messages.names import did_you_mean
 from linkwork.errors import ModelError
 from linkwork.model.actuators import Actuator
 from linkwork.model.couplings import Coupling, as_pairs
-from linkwork.model.frames import FrameOn, merged_frames, new_frame
+from linkwork.model.frames import FrameOn, new_frame
 from linkwork.model.inertia import MASSLESS, Inertia
 from linkwork.model.joints import Fixed, Joint
 from linkwork.model.loops import Loop
@@ -362,56 +362,9 @@ class Linkage:
         _name(prefix, "a prefix"), _name(parent, "a parent")
         if joint is not None:
             _expect(joint, Joint, other.name, "joint", "a joint such as lw.Revolute((0, 0, 1))")
-        roots = [body for body in other if body.parent == WORLD]
-        if joint is not None and len(roots) != 1:
-            raise ModelError(
-                f"merging '{other.name}' by a joint needs exactly one body on its world; it has {len(roots)}."
-            )
-        clashes = [prefix + body.name for body in other if prefix + body.name in self]
-        if clashes:
-            raise ModelError(
-                f"merging '{other.name}' into '{self.name}' would give {len(clashes)} names twice; choose another prefix.",
-                [f"'{name}' exists already" for name in clashes],
-            )
-        for body in [*other._bodies, *other._duplicates]:  # a copy: `other` may be this very linkage
-            is_root = body.parent == WORLD
-            self.add_body(
-                prefix + body.name,
-                parent if is_root else prefix + body.parent,
-                joint if is_root and joint is not None else body.joint,
-                placement @ body.placement if is_root else body.placement,
-                body.inertia,
-                joint_name=prefix + body.joint_name,
-                shapes=body.shapes,
-                source=body.source,
-            )
-        for loop in list(other._loops):
-            ends = [(parent, placement @ pose) if body == WORLD else (prefix + body, pose) for body, pose in
-                    ((loop.body_a, loop.placement_a), (loop.body_b, loop.placement_b))]  # fmt: skip
-            (a, in_a), (b, in_b) = ends
-            self.add_loop(loop.joint, a, b, (in_a, in_b), name=prefix + loop.name, source=loop.source)
-        self.rods += [rod.renamed(prefix) for rod in list(other.rods)]
-        for frame in merged_frames(other._frames, prefix, WORLD, parent, placement):
-            self.add_frame(*frame)
-        if parent == WORLD:
-            for obstacle in list(other._obstacles):
-                name, pose = prefix + obstacle.name, placement @ obstacle.pose
-                self.add_obstacle(name, obstacle.shape, pose, source=obstacle.source)
-        elif other._obstacles:
-            self.warnings.append(
-                f"{prefix}{other.name}: its {len(other._obstacles)} obstacles stand in the world and are left out, since "
-                f"it hangs from '{parent}'"
-            )
-        self.ignore_contact += [
-            tuple(WORLD if name == WORLD else prefix + name for name in pair)  # type: ignore[misc]
-            for pair in list(other.ignore_contact)
-        ]
-        self.sensors += [
-            x.moved_to(prefix + x.name, parent if x.on == WORLD else prefix + x.on) for x in list(other.sensors)
-        ]
-        self.actuators += [x.moved_to(prefix + x.name, prefix + x.joint) for x in list(other.actuators)]
-        self.couplings += [x.renamed(prefix) for x in list(other.couplings)]
-        self.warnings += [f"{prefix}{other.name}: {warning}" for warning in other.warnings]
+        from linkwork.model.compile.merging import merge_into
+
+        merge_into(self, other, prefix, parent, placement, joint)
 
     def compile(self, *, merge_fixed: bool = True) -> Model:
         """The compiled model, on which algorithms work; raises one ModelError with every fault found.

@@ -13,7 +13,7 @@ has no column; what it is moved by goes on as a twist that is given.
 """
 
 from linkwork.core.jit import inlined, routine
-from linkwork.dynamics.joint_solve import move_freedom, push_freedom
+from linkwork.dynamics.joint_solve import move_freedom, pivot, push_freedom
 from linkwork.model.kernels.joint_kernels import (
     body_pose,
     helical_pose,
@@ -144,11 +144,11 @@ def eliminate_leaf_to_root(s, damping, with_posture):
         for d in range(s.tree[i, DOF] - 1, -1, -1):
             if s.held[j + d] == FREE_TO_MOVE:
                 S = load6(s.freedom, j + d, SCREW)
-                U = articulated_times_twist(A, B, C, S)
                 resist = damping * s.dof[j + d, METRIC]
                 if with_posture:
                     resist += s.dof[j + d, 1]
-                inverse = 1.0 / (dot6(S, U) + resist)
+                U, D = pivot(A, B, C, S, resist)
+                inverse = 1.0 / D
                 store6(s.freedom, j + d, U_, U)
                 s.freedom[j + d, D_INVERSE] = inverse
                 A, B, C = subtract_outer(A, B, C, U, inverse)

@@ -13,6 +13,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -50,6 +51,44 @@ class RunInterrupted(KeyboardInterrupt):
         super().__init__(f"stopped after step {steps_done}{kept}")
 
 
+@dataclass(frozen=True)
+class RunOptions:
+    """What happens beside the steps of a run, and of one that is resumed.
+
+    callback(sim, report): after every frame; a true result stops the run.
+    progress: None shows a bar on a terminal and in a notebook; label: its name.
+    checkpoint_every_s: [s] of the wall clock between checkpoints in the recording.
+    on_step(sim): before every `on_step_every` steps of the run, to set loads that change with time.
+    close: whether to close the recording at the end, with the status that the run came to; by default where it is a path.
+    sensors: `lw.Sensors(sim)`, read on the way and recorded.
+    """
+
+    callback: Callback | None = None
+    progress: bool | None = None
+    checkpoint_every_s: float = CHECKPOINT_EVERY
+    on_step: OnStep | None = None
+    close: bool | None = None
+    label: str | None = None
+    sensors: Sensing | None = None
+
+    def refuse_strange(self, sim: Simulation) -> None:
+        """Before anything is written or moved."""
+        for given, name in ((self.callback, "callback"), (self.on_step, "on_step")):
+            if given is not None:
+                function(given, name)
+        not_negative(self.checkpoint_every_s, "checkpoint_every_s")
+        for value, what in ((self.progress, "progress"), (self.close, "close")):
+            if value is not None:
+                flag(value, what)
+        if self.sensors is not None and not hasattr(self.sensors, "steps_to_next"):
+            raise StateError(f"sensors is {shown(self.sensors)}; give lw.Sensors(sim, ...), or None.")
+        if self.sensors is not None and getattr(self.sensors, "sim", sim) is not sim:
+            raise StateError("these sensors belong to another simulation; make them with lw.Sensors(sim, ...).")
+
+    def closes(self, record: object) -> bool:
+        return not isinstance(record, Recorder) if self.close is None else self.close
+
+
 def run_simulation(
     sim: Simulation,
     h: float,
@@ -57,63 +96,30 @@ def run_simulation(
     *,
     record: str | Path | Recorder | None = None,
     every: int = 0,
-    callback: Callback | None = None,
-    progress: bool | None = None,
-    checkpoint_every_s: float = CHECKPOINT_EVERY,
-    on_step: OnStep | None = None,
     on_step_every: int = 1,
     force: bool = False,
-    close: bool | None = None,
-    label: str | None = None,
-    sensors: Sensing | None = None,
+    **options: Any,
 ) -> RunReport:
     """Runs `steps` steps of h [s] and says what they did.
 
     record: a path or a Recorder; every: steps between frames and callbacks (0: the recorder's, or about 100 in the run).
-    callback(sim, report): after every frame; a true result stops the run.
-    progress: None shows a bar on a terminal and in a notebook.
-    on_step(sim): before every `on_step_every` steps, to set loads that change with time.
-    force: replace an existing recording. close: whether to close the recording at the end, with the status that the run
-    came to; by default where `record` is a path.
-    sensors: `lw.Sensors(sim)`, read on the way and recorded.
+    force: replace an existing recording. options: those of `RunOptions`.
     Ctrl-C ends the piece under way, keeps everything and raises RunInterrupted, unless that piece was the last; a second
     one interrupts at once.
     """
     h, steps = positive(h, "h"), whole(steps, 1, "the number of steps")
     every = whole(every, 0, "every")
-    refuse_strange_options(callback, on_step, checkpoint_every_s, progress, close)
-    _refuse_strange_sensors(sim, sensors)
+    how = RunOptions(**options)
+    how.refuse_strange(sim)
     recorder = record if record is None or isinstance(record, Recorder) else Recorder(record, every=every, force=force)
     if every == 0 and recorder is not None:
         every = recorder.every
     every = every or max(1, round(steps / FRAMES_BY_DEFAULT))
     run = {"start": sim.steps_done, "target": sim.steps_done + steps, "h": h, "every": every}
     run["on_step_every"] = whole(on_step_every, 1, "on_step_every")
-    close = not isinstance(record, Recorder) if close is None else close
     if recorder is not None:
-        _begin(sim, recorder, run, close, sensors)
-    loop = _Loop(sim, run, recorder, callback, on_step, checkpoint_every_s, sensors)
-    return loop.go(progress, label, close)
-
-
-def _refuse_strange_sensors(sim: Simulation, sensors: Sensing | None) -> None:
-    if sensors is not None and not hasattr(sensors, "steps_to_next"):
-        raise StateError(f"sensors is {shown(sensors)}; give lw.Sensors(sim, ...), or None.")
-    if sensors is not None and getattr(sensors, "sim", sim) is not sim:
-        raise StateError("these sensors belong to another simulation; make them with lw.Sensors(sim, ...).")
-
-
-def refuse_strange_options(
-    callback: object, on_step: object, checkpoint_every_s: object, progress: object, close: object
-) -> None:
-    """Before anything is written or moved."""
-    for given, name in ((callback, "callback"), (on_step, "on_step")):
-        if given is not None:
-            function(given, name)
-    not_negative(checkpoint_every_s, "checkpoint_every_s")
-    for value, what in ((progress, "progress"), (close, "close")):
-        if value is not None:
-            flag(value, what)
+        _begin(sim, recorder, run, how.closes(record), how.sensors)
+    return _Loop(sim, run, recorder, how).go(how.closes(record))
 
 
 def _begin(
@@ -173,8 +179,8 @@ def resume_run(
     steps: of the whole run, if it is to become longer or shorter than it was meant to be.
     Other arguments as of `run_simulation`. Where nothing is left to do, the report counts no steps.
     """
-    refuse_strange_options(callback, on_step, checkpoint_every_s, progress, close)
-    _refuse_strange_sensors(sim, sensors)
+    how = RunOptions(callback, progress, checkpoint_every_s, on_step, close, label, sensors)
+    how.refuse_strange(sim)
     if steps is not None:
         whole(steps, 1, "the number of steps")
     recorder = record if isinstance(record, Recorder) else Recorder.resume(record)
@@ -195,8 +201,7 @@ def resume_run(
     except BaseException:
         recorder.close("interrupted")
         raise
-    loop = _Loop(sim, run, recorder, callback, on_step, checkpoint_every_s, sensors)
-    return loop.go(progress, label, not isinstance(record, Recorder) if close is None else close)
+    return _Loop(sim, run, recorder, how).go(how.closes(record))
 
 
 class Runnable:
@@ -239,7 +244,7 @@ class Runnable:
         record: a path or a Recorder. every: steps between two frames and calls of the callback (0: about 100 in the run).
         callback: called with the simulation and its report; a true result stops the run.
         progress: show a bar; by default on a terminal and in a notebook. sensors: `lw.Sensors(sim)`, read on the way.
-        options: see `run_simulation`.
+        options: see `RunOptions` and `run_simulation`.
         gradients: keep what the backward pass needs, as `lw.run_with_gradients` does; options are then its efforts and
         memory, and nothing is recorded.
         Returns a RunReport: what was asked and done, and the first and last report of the steps; with gradients a
@@ -267,29 +272,20 @@ class Runnable:
 
 
 class _Loop:
-    def __init__(
-        self,
-        sim: Simulation,
-        run: dict[str, Any],
-        recorder: Recorder | None,
-        callback: Callback | None,
-        on_step: OnStep | None,
-        checkpoint_every_s: float,
-        sensors: Sensing | None = None,
-    ):
-        self.sim, self.run, self.recorder, self.sensors = sim, run, recorder, sensors
-        self.callback, self.on_step, self.checkpoint_every_s = callback, on_step, checkpoint_every_s
+    def __init__(self, sim: Simulation, run: dict[str, Any], recorder: Recorder | None, options: RunOptions):
+        self.sim, self.run, self.recorder, self.options = sim, run, recorder, options
+        self.sensors, self.callback, self.on_step = options.sensors, options.callback, options.on_step
         self.first: Report | None = None
         self.last: Report | None = None
         self.begun_at = self.saved_at = time.monotonic()
         self.begun_step, self.begun_time = sim.steps_done, sim.time
         self.extremes = Extremes(sim)
 
-    def go(self, progress: bool | None, label: str | None, close: bool) -> RunReport:
+    def go(self, close: bool) -> RunReport:
         """The whole run; `close`: the recording belongs to it."""
         status = "failed"  # unless it comes to an end that it knows
         try:
-            with _interrupts() as interrupted, self._bar(progress, label) as bar:
+            with _interrupts() as interrupted, self._bar() as bar:
                 status = self._steps(interrupted, bar)
             if self.recorder is not None and status != "failed":
                 self._save()
@@ -348,7 +344,7 @@ class _Loop:
                 return "stopped"
             if interrupted and sim.steps_done < target:
                 return "interrupted"
-            if self.recorder is not None and time.monotonic() - self.saved_at >= self.checkpoint_every_s:
+            if self.recorder is not None and time.monotonic() - self.saved_at >= self.options.checkpoint_every_s:
                 self._save()
         return "finished"
 
@@ -388,10 +384,10 @@ class _Loop:
         self.saved_at = time.monotonic()
 
     @contextmanager
-    def _bar(self, progress: bool | None, label: str | None) -> Iterator[Callable[[int, str], None]]:
+    def _bar(self) -> Iterator[Callable[[int, str], None]]:
         total = self.run["target"] - self.run["start"]
-        name = label or re.sub(r"(?<=[a-z])(?=[A-Z])", "-", type(self.sim).__name__).lower()
-        with progress_bar(total, name, progress) as bar:
+        name = self.options.label or re.sub(r"(?<=[a-z])(?=[A-Z])", "-", type(self.sim).__name__).lower()
+        with progress_bar(total, name, self.options.progress) as bar:
             yield bar
 
 

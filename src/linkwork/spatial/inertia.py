@@ -20,7 +20,7 @@ from linkwork.spatial.rotations import (
     symvec3,
     tmatvec3,
 )
-from linkwork.spatial.vectors import angular, cross_force, join, linear
+from linkwork.spatial.vectors import add6, add_scaled, angular, cross_force, dot6, join, linear, scale6
 
 
 @inlined
@@ -157,3 +157,72 @@ def rigid_to_parent(R, p, inertia):
         s[4] - h[1] * z - h[2] * y - m * y * z,
         s[5] + d - 2.0 * h[2] * z - m * z * z,
     )
+
+
+@inlined
+def subtract_product(A, B, C, w, u):
+    """Upper half of the articulated inertia less w uᵀ; the sum over a joint's columns is symmetric."""
+    return (
+        (
+            A[0] - w[0] * u[0],
+            A[1] - w[0] * u[1],
+            A[2] - w[0] * u[2],
+            A[3] - w[1] * u[1],
+            A[4] - w[1] * u[2],
+            A[5] - w[2] * u[2],
+        ),
+        (
+            B[0] - w[0] * u[3],
+            B[1] - w[0] * u[4],
+            B[2] - w[0] * u[5],
+            B[3] - w[1] * u[3],
+            B[4] - w[1] * u[4],
+            B[5] - w[1] * u[5],
+            B[6] - w[2] * u[3],
+            B[7] - w[2] * u[4],
+            B[8] - w[2] * u[5],
+        ),
+        (
+            C[0] - w[3] * u[3],
+            C[1] - w[3] * u[4],
+            C[2] - w[3] * u[5],
+            C[3] - w[4] * u[4],
+            C[4] - w[4] * u[5],
+            C[5] - w[5] * u[5],
+        ),
+    )
+
+
+# --------------------------------------------------------------------------------- blocks that are not symmetric: six rows
+
+
+@inlined
+def block_times_twist(X, s):
+    """X s"""
+    return dot6(X[0], s), dot6(X[1], s), dot6(X[2], s), dot6(X[3], s), dot6(X[4], s), dot6(X[5], s)
+
+
+@inlined
+def twist_times_block(s, X):
+    """Xᵀ s"""
+    top = add6(scale6(s[0], X[0]), add6(scale6(s[1], X[1]), scale6(s[2], X[2])))
+    return add6(top, add6(scale6(s[3], X[3]), add6(scale6(s[4], X[4]), scale6(s[5], X[5]))))
+
+
+@inlined
+def block_plus_outer(X, u, y):
+    """X + u yᵀ"""
+    return (
+        add_scaled(X[0], u[0], y),
+        add_scaled(X[1], u[1], y),
+        add_scaled(X[2], u[2], y),
+        add_scaled(X[3], u[3], y),
+        add_scaled(X[4], u[4], y),
+        add_scaled(X[5], u[5], y),
+    )
+
+
+@inlined
+def block_less_outer(X, u, y):
+    """X - u yᵀ"""
+    return block_plus_outer(X, scale6(-1.0, u), y)

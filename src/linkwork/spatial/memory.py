@@ -122,3 +122,39 @@ def add_to9(a, i, o, x):
     a[i, o + 6] += x[6]
     a[i, o + 7] += x[7]
     a[i, o + 8] += x[8]
+
+
+# ------------------------------------------------------------------------------------------- 6x6 blocks, row after row
+
+
+@inlined
+def load_block(a, i, o):
+    """The six rows of a block."""
+    return (
+        load6(a, i, o),
+        load6(a, i, o + 6),
+        load6(a, i, o + 12),
+        load6(a, i, o + 18),
+        load6(a, i, o + 24),
+        load6(a, i, o + 30),
+    )
+
+
+@inlined
+def store_block(a, i, o, X):
+    store6(a, i, o, X[0])
+    store6(a, i, o + 6, X[1])
+    store6(a, i, o + 12, X[2])
+    store6(a, i, o + 18, X[3])
+    store6(a, i, o + 24, X[4])
+    store6(a, i, o + 30, X[5])
+
+
+@inlined
+def add_to_block(a, i, o, X):
+    add_to6(a, i, o, X[0])
+    add_to6(a, i, o + 6, X[1])
+    add_to6(a, i, o + 12, X[2])
+    add_to6(a, i, o + 18, X[3])
+    add_to6(a, i, o + 24, X[4])
+    add_to6(a, i, o + 30, X[5])

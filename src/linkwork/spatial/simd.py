@@ -248,6 +248,17 @@ def combine(x, m):
 
 
 @inlined
+def no_rows():
+    zero = splat(0.0)
+    return (zero, zero, zero, zero, zero, zero)
+
+
+@inlined
+def add_rows(a, b):
+    return (a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3], a[4] + b[4], a[5] + b[5])
+
+
+@inlined
 def sub_rows(a, b):
     return (a[0] - b[0], a[1] - b[1], a[2] - b[2], a[3] - b[3], a[4] - b[4], a[5] - b[5])
 

@@ -11,6 +11,19 @@ ZERO6 = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 @inlined
+def unit6(k):
+    """A six-vector with 1 at place k."""
+    return (
+        1.0 if k == 0 else 0.0,
+        1.0 if k == 1 else 0.0,
+        1.0 if k == 2 else 0.0,
+        1.0 if k == 3 else 0.0,
+        1.0 if k == 4 else 0.0,
+        1.0 if k == 5 else 0.0,
+    )
+
+
+@inlined
 def add6(a, b):
     return (a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3], a[4] + b[4], a[5] + b[5])
 
@@ -23,6 +36,12 @@ def sub6(a, b):
 @inlined
 def scale6(s, a):
     return (s * a[0], s * a[1], s * a[2], s * a[3], s * a[4], s * a[5])
+
+
+@inlined
+def add_scaled(a, k, b):
+    """a + k b"""
+    return (a[0] + k * b[0], a[1] + k * b[1], a[2] + k * b[2], a[3] + k * b[3], a[4] + k * b[4], a[5] + k * b[5])
 
 
 @inlined

@@ -24,7 +24,7 @@ from linkwork.model.model import Model
 from linkwork.simulation.loading.load_columns import LOAD_AT, LOAD_FORCE, LOAD_TORQUE
 from linkwork.statics.balance import Balance
 from linkwork.statics.constrained import CLOSED, LEAST_SOFTEN, ClosedBalance, settle_closed
-from linkwork.statics.elimination.stream_sweeps import eliminate_in_stream, make_stream_work
+from linkwork.statics.elimination.stream_sweeps import Around, eliminate_in_stream, make_stream_work
 from linkwork.statics.elimination.workspace import ADDED_COLUMNS, P_, R_, W_, Acting
 from linkwork.statics.hanging import hang_slack
 from linkwork.statics.newton import Outcome, Progress, not_settled, settle_tree
@@ -77,12 +77,8 @@ class Stream:
         """Factors s M − ∂r/∂q at `place`; returns a body without a pivot, or -1."""
         b = self.balance
         b.sweeps += 1
-        return int(
-            eliminate_in_stream(
-                b.arrays, b.acting, b.place, b.work, self.work, self.wet.rows, self.numbers, self.water.profile,
-                self.row, shift, self.hold,
-            )
-        )  # fmt: skip
+        around = Around(self.wet.rows, self.numbers, self.water.profile, self.row)
+        return int(eliminate_in_stream(b.arrays, b.acting, b.place, b.work, self.work, around, shift, self.hold))
 
     def solve(self, r: FloatArray, x: FloatArray) -> float:
         """x for efforts; returns the largest rotation of a body [rad]."""

@@ -6,7 +6,7 @@ import contextlib
 import io
 import time
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -84,32 +84,28 @@ class Viewer(Uncopied):
         return f'{frame}<br><a href="{self.url}">{self.url}</a>'
 
 
-def view(
+class Serving(NamedTuple):
+    """How a page is served: host, port, whether it opens in a browser, and whether the call waits until Ctrl-C."""
+
+    host: str = LOCAL
+    port: int = PORT
+    browser: bool | None = None
+    block: bool = False
+
+
+def open_page(
     subject: Subject,
-    other: Recording | None = None,
+    other: Recording | None,
+    serving: Serving,
     *,
     state: State | None = None,
     modes: Modes | None = None,
     h: float | None = None,
     live: bool = False,
     play: bool = False,
-    host: str = LOCAL,
-    port: int = PORT,
-    browser: bool | None = None,
-    block: bool = False,
 ) -> Viewer:
-    """Opens a page with a mechanism in 3-D, and returns it.
-
-    subject: a simulation, which runs on the page; a Scene, likewise; a Recording; a Model or Linkage to pose by sliders.
-    other: a second recording, shown beside the first.
-    state: of a model (neutral by default). modes: what `lw.modes` found for a model at this state, which then swings in
-    them. h: time step of a simulation [s]; 1 ms, or that of the scene.
-    live: simulate a model or linkage with FullDynamics. play: begin at once.
-    host: this computer only by default; "0.0.0.0" lets others in. port: or the next that is free.
-    browser: open it in a browser; by default where a program asks for it with `block`, not in a notebook, which shows the
-    page below the cell. block: serve until Ctrl-C.
-    The page needs the extra `viewer`.
-    """
+    """`lw.view`, which says what its arguments are. A notebook shows the page below the cell."""
+    browser, block = serving.browser, serving.block
     for name, value in (("live", live), ("play", play), ("block", block), ("browser", browser)):
         if not isinstance(value, bool | np.bool_) and not (name == "browser" and value is None):
             raise StateError(f"{name} is {shown(value)}; it must be True or False.")
@@ -119,7 +115,7 @@ def view(
         raise LinkworkError("only two recordings can be compared: view(recording, other).")
     if modes is not None and not isinstance(source, Model):
         raise LinkworkError("modes are shown of a model at a state: view(model, state=rest.state, modes=found).")
-    server = open_server(host, port, _title(subject, source))
+    server = open_server(serving.host, serving.port, _title(subject, source))
     try:
         page = _page(server, source, other, state, step, modes)
     except BaseException:

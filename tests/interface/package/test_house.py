@@ -41,6 +41,13 @@ def test_forms_and_long_signatures_are_found(tmp_path):
     assert not house.private_uses([package / "simulation/steps.py"], {"_hidden"})
 
 
+def test_a_form_counts_while_it_does_the_work_itself(tmp_path):
+    (tmp_path / "own.py").write_text("def eliminate(a):\n    return dot6(a, a)\n")
+    (tmp_path / "shared.py").write_text("def eliminate(a):\n    return pivot(a)\n")
+    listed = (("own.py", "eliminate", "dot6"), ("shared.py", "eliminate", "dot6"), ("shared.py", "eliminate"))
+    assert house.forms(tmp_path, listed) == ["own.py: eliminate", "shared.py: eliminate"]
+
+
 def test_every_file_that_a_kernel_draws_on_is_counted(tmp_path):
     (tmp_path / "a.py").write_text("from linkwork.b import x\n")
     (tmp_path / "b.py").write_text("import linkwork.c\n")

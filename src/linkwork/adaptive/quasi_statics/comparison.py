@@ -25,8 +25,6 @@ from linkwork.core.subnormals import flush_subnormals, restore_mode
 from linkwork.dynamics.aba import (
     BODY_WORK,
     DOF_WORK,
-    EFFORT_D,
-    S_D,
     accelerate_body,
     inertia_to_parent,
     prepare_body,
@@ -149,14 +147,12 @@ def compare_some(table, visits):
     mode = flush_subnormals()
     x = compared_of(table)
     n = x.tree.shape[0]
-    S = x.dof_work[:, S_D : S_D + 6]
-    total = x.dof_work[:, EFFORT_D]
     base = (0.0, 0.0, 0.0, -x.gravity[0], -x.gravity[1], -x.gravity[2])
     for _ in range(visits):
         i = x.place[BODIES]
         ok = True
         if x.place[SWEEP] == VELOCITIES:
-            prepare_body(x.tree, x.body, x.screws, x.dof, x.rest, x.q, x.still, x.effort, x.wrench, x.work, S, total, i)
+            prepare_body(x, x.dof, x.q, x.still, x.effort, x.wrench, x.work, x.dof_work, i)
         elif x.place[SWEEP] == INERTIAS:
             ok = inertia_to_parent(x.tree, x.body, x.dof, n - 1 - i, x.work, x.dof_work)
         elif x.place[SWEEP] == ACCELERATIONS:

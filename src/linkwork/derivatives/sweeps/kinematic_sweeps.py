@@ -42,11 +42,12 @@ from linkwork.spatial.vectors import (
 
 
 @kernel
-def kinematic_adjoint(tree, body, screws, q, v, twists, G, B, chain, by_q, by_v):
+def kinematic_adjoint(arrays, q, v, twists, G, B, chain, by_q, by_v):
     """Gradients with respect to q and v into `by_q`, `by_v` (nv,) from those of the bodies, G and B (n, 6), used up here.
 
-    twists (n, 6): of the bodies, in their frames. chain (nv, 6): memory for compound joints.
+    arrays: of the model. twists (n, 6): of the bodies, in their frames. chain (nv, 6): memory for compound joints.
     """
+    tree, body, screws = arrays.tree, arrays.body, arrays.screws
     for i in range(tree.shape[0] - 1, -1, -1):
         parent = tree[i, PARENT]
         j = tree[i, V]
@@ -55,7 +56,7 @@ def kinematic_adjoint(tree, body, screws, q, v, twists, G, B, chain, by_q, by_v)
         b = load6(B, i, 0)
         if kind == COMPOUND:
             above = load6(twists, parent, 0) if parent >= 0 else ZERO6
-            g, b = compound_adjoint(tree, body, screws, q, v, i, above, g, b, chain, by_q, by_v)
+            g, b = compound_adjoint(arrays, q, v, i, above, (g, b), chain, by_q, by_v)
         else:
             twist = load6(twists, i, 0)
             if kind == HELICAL:
@@ -74,8 +75,10 @@ def kinematic_adjoint(tree, body, screws, q, v, twists, G, B, chain, by_q, by_v)
 
 
 @routine
-def compound_adjoint(tree, body, screws, q, v, i, above, g, b, chain, by_q, by_v):
-    """The same through the screws of a compound joint, from the last to the first; g and b then, in the parent."""
+def compound_adjoint(arrays, q, v, i, above, pulls, chain, by_q, by_v):
+    """The same through the screws of a compound joint, from the last to the first; `pulls`, g and b, then in the parent."""
+    tree, body, screws = arrays.tree, arrays.body, arrays.screws
+    g, b = pulls
     j = tree[i, V]
     twist = twist_to_child(load9(body, i, ROTATION), load3(body, i, POSITION), above)
     for d in range(tree[i, DOF]):

@@ -6,9 +6,21 @@ Some 30 products per joint and right side, since nothing is transformed between 
 from linkwork.core.jit import inlined, routine
 from linkwork.derivatives.sweeps.arrays import C_LIFT, C_S, W_P, W_R
 from linkwork.dynamics.aba import D_D, DINV, U_, U_D
+from linkwork.dynamics.joint_lanes import mix_lanes, move_lanes, push_lanes
 from linkwork.model.layout import DOF, HELICAL, KIND, PARENT, V
 from linkwork.spatial.memory import load3, load6, load9, store6
-from linkwork.spatial.simd import LANES, add_outer, combine, load_rows, splat, store_rows, vload, vstore
+from linkwork.spatial.simd import (
+    LANES,
+    add_outer,
+    add_rows,
+    combine,
+    load_rows,
+    no_rows,
+    splat,
+    store_rows,
+    vload,
+    vstore,
+)
 from linkwork.spatial.vectors import wrench_to_parent
 
 ROW = 6 * LANES  # numbers of one body
@@ -64,21 +76,16 @@ def solve_eight(s, m, sides, stride, first):
 
 
 @inlined
-def add_rows(a, b):
-    return (a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3], a[4] + b[4], a[5] + b[5])
-
-
-@inlined
 def eight_to_parent(s, m, i, sides, stride, first):
     """u = r - Sᵀp;  p_λ += p + U D⁻¹ u"""
     j = s.tree[i, V]
     parent = s.tree[i, PARENT]
     place = stride * j + first
     p = load_rows(m.wrench, ROW * i)
-    u = vload(sides, place) - combine(load6(m.column, j, C_S), p)
+    S, U = load6(m.column, j, C_S), load6(m.column, j, C_LIFT)
+    u, p = push_lanes(S, U, s.work[i, DINV], vload(sides, place), p, p)
     vstore(sides, place, u)
     if parent >= 0:
-        p = add_outer(p, load6(m.column, j, C_LIFT), s.work[i, DINV] * u)
         store_rows(m.wrench, ROW * parent, add_rows(load_rows(m.wrench, ROW * parent), p))
 
 
@@ -86,6 +93,7 @@ def eight_to_parent(s, m, i, sides, stride, first):
 def eight_to_parent_general(s, m, i, sides, stride, first):
     j = s.tree[i, V]
     nd = s.tree[i, DOF]
+    D = s.dof_work[:, D_D : D_D + 6]
     parent = s.tree[i, PARENT]
     p = load_rows(m.wrench, ROW * i)
     for d in range(nd):
@@ -93,17 +101,9 @@ def eight_to_parent_general(s, m, i, sides, stride, first):
         vstore(sides, place, vload(sides, place) - combine(load6(m.column, j + d, C_S), p))
     if parent >= 0:
         for d in range(nd):
-            p = add_outer(p, load6(m.column, j + d, C_LIFT), mixed(s, j, d, nd, sides, stride, first))
+            x = mix_lanes(D, j, d, nd, sides, stride * j + first, stride)
+            p = add_outer(p, load6(m.column, j + d, C_LIFT), x)
         store_rows(m.wrench, ROW * parent, add_rows(load_rows(m.wrench, ROW * parent), p))
-
-
-@inlined
-def mixed(s, j, d, nd, sides, stride, first):
-    """Row d of D⁻¹ times the rows of the joint."""
-    total = splat(0.0)
-    for e in range(nd):
-        total = total + s.dof_work[j + d, D_D + e] * vload(sides, stride * (j + e) + first)
-    return total
 
 
 @inlined
@@ -112,15 +112,13 @@ def eight_to_children(s, m, i, sides, stride, first):
     j = s.tree[i, V]
     parent = s.tree[i, PARENT]
     place = stride * j + first
-    u = vload(sides, place)
-    zero = splat(0.0)
-    a = (zero, zero, zero, zero, zero, zero)
+    a = no_rows()
     if parent >= 0:
         a = load_rows(m.twist, ROW * parent)
-        u = u - combine(load6(m.column, j, C_LIFT), a)
-    x = s.work[i, DINV] * u
+    S, U = load6(m.column, j, C_S), load6(m.column, j, C_LIFT)
+    x, a = move_lanes(S, U, s.work[i, DINV], vload(sides, place), a, a)
     vstore(sides, place, x)
-    store_rows(m.twist, ROW * i, add_outer(a, load6(m.column, j, C_S), x))
+    store_rows(m.twist, ROW * i, a)
 
 
 @routine
@@ -128,16 +126,16 @@ def eight_to_children_general(s, m, i, sides, stride, first):
     """The same; the rows of `wrench` of the body, used up before, hold the products with D⁻¹."""
     j = s.tree[i, V]
     nd = s.tree[i, DOF]
+    D = s.dof_work[:, D_D : D_D + 6]
     parent = s.tree[i, PARENT]
-    zero = splat(0.0)
-    a = (zero, zero, zero, zero, zero, zero)
+    a = no_rows()
     if parent >= 0:
         a = load_rows(m.twist, ROW * parent)
         for d in range(nd):
             place = stride * (j + d) + first
             vstore(sides, place, vload(sides, place) - combine(load6(m.column, j + d, C_LIFT), a))
     for d in range(nd):
-        vstore(m.wrench, ROW * i + LANES * d, mixed(s, j, d, nd, sides, stride, first))
+        vstore(m.wrench, ROW * i + LANES * d, mix_lanes(D, j, d, nd, sides, stride * j + first, stride))
     for d in range(nd):
         x = vload(m.wrench, ROW * i + LANES * d)
         vstore(sides, stride * (j + d) + first, x)

@@ -16,7 +16,7 @@ from linkwork.dynamics.paths.path_data import path_data_of
 from linkwork.model.layout import DOF, V
 from linkwork.spatial.memory import load3, load6, load9, store6
 from linkwork.spatial.simd import combine, flat6, lane_vector, load_rows, negate6, row_sums, six_lanes
-from linkwork.spatial.vectors import ZERO6, add6, sub6, twist_to_child, twist_to_parent, wrench_to_parent
+from linkwork.spatial.vectors import ZERO6, add6, sub6, twist_to_child, twist_to_parent, unit6, wrench_to_parent
 
 NO_NODE = -1
 
@@ -298,19 +298,6 @@ def effort_of(tree, i, effort):
         effort[j + 3] if n > 3 else 0.0,
         effort[j + 4] if n > 4 else 0.0,
         effort[j + 5] if n > 5 else 0.0,
-    )
-
-
-@inlined
-def unit6(k):
-    """A six-vector with 1 at place k."""
-    return (
-        1.0 if k == 0 else 0.0,
-        1.0 if k == 1 else 0.0,
-        1.0 if k == 2 else 0.0,
-        1.0 if k == 3 else 0.0,
-        1.0 if k == 4 else 0.0,
-        1.0 if k == 5 else 0.0,
     )
 
 

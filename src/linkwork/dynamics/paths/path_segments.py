@@ -36,12 +36,11 @@ from linkwork.dynamics.paths.path_queries import (
     join_force,
     push_gap,
     times_block,
-    unit6,
 )
 from linkwork.dynamics.paths.path_union import PathUnion
 from linkwork.spatial.memory import load3, load6, load9
 from linkwork.spatial.simd import negate6
-from linkwork.spatial.vectors import ZERO6, add6, dot6, scale6, sub6, twist_to_child
+from linkwork.spatial.vectors import ZERO6, add6, dot6, scale6, sub6, twist_to_child, unit6
 
 IntArray = NDArray[np.int64]
 

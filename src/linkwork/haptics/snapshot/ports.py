@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from linkwork.core.bundles import Float1, Float2, Int1, reader
 from linkwork.core.jit import inlined, kernel
 from linkwork.dynamics.paths.path_data import path_data_of
-from linkwork.dynamics.paths.path_queries import unit6
 from linkwork.dynamics.paths.path_segments import STATION_STATE, own_answers, segments_of, write_network
 from linkwork.dynamics.paths.path_union import accelerate_together
 from linkwork.haptics.sharing.layout import (
@@ -49,7 +48,7 @@ from linkwork.model.layout import INERTIA
 from linkwork.spatial.inertia import gyroscopic_wrench, rigid_times_twist
 from linkwork.spatial.memory import load3, load6, load9, load10, store6
 from linkwork.spatial.rotations import add3, cross3, matvec3, sub3, tmatvec3
-from linkwork.spatial.vectors import ZERO6, add6, angular, dot6, join, linear, scale6, sub6
+from linkwork.spatial.vectors import ZERO6, add6, angular, dot6, join, linear, scale6, sub6, unit6
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

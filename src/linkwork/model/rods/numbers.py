@@ -75,22 +75,24 @@ class Numbers(NamedTuple):
         return self.EA.size > 0
 
 
+class Given(NamedTuple):
+    """What a user says of the stuff of a rod, as `lw.rod` describes it; None where nothing is said."""
+
+    EI: Any
+    GJ: Any
+    EA: Any
+    mass_per_length: Any
+    radius: Any
+    section: Any
+    material: Any
+    damping: Any
+
+
 def rod_numbers(
-    length: Any,
-    segments: Any,
-    EI: Any,
-    GJ: Any,
-    EA: Any,
-    mass_per_length: Any,
-    radius: Any,
-    section: Any,
-    material: Any,
-    curve: Any,
-    damping: Any,
-    tolerance: Any,
-    gravity: Any,
+    length: Any, segments: Any, given: Given, curve: Any, tolerance: Any, gravity: Any
 ) -> tuple[Numbers, Measured | None]:
     """Every number checked; what is not given follows from section and material."""
+    EI, GJ, EA, mass_per_length, radius, section, material, damping = given
     auto = isinstance(segments, str)
     if auto and segments != "auto":
         raise ModelError(f"rod: segments is {shown(segments)}; it is a whole number or 'auto'.", about="segments")

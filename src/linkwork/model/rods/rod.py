@@ -22,7 +22,7 @@ from linkwork.model.joints import Free, Joint, Prismatic, Revolute, Spherical
 from linkwork.model.linkage import EARTH_GRAVITY, WORLD, Linkage
 from linkwork.model.rods.curve import Natural, check_curve, natural_shape
 from linkwork.model.rods.ends import Clamped, Pinned, RodEnd, RodOn
-from linkwork.model.rods.numbers import Numbers, rod_numbers
+from linkwork.model.rods.numbers import Given, Numbers, rod_numbers
 from linkwork.model.shapes import Capsule, Shape
 from linkwork.spatial.pose import Pose, Vector3, vector3
 
@@ -174,9 +174,8 @@ def rod(
     """
     if not isinstance(joints, str) or joints not in KINDS:
         raise ModelError(f"{name}: joints must be one of {', '.join(KINDS)}, not {shown(joints)}.", about="joints")
-    numbers, measured = rod_numbers(
-        length, segments, EI, GJ, EA, mass_per_length, radius, section, material, curve, damping, tolerance, gravity
-    )
+    given = Given(EI, GJ, EA, mass_per_length, radius, section, material, damping)
+    numbers, measured = rod_numbers(length, segments, given, curve, tolerance, gravity)
     n, ell = numbers.s.size, numbers.length / numbers.s.size
     if measured is not None:
         check_curve(measured, ell)

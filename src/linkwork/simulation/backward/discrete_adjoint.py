@@ -27,16 +27,12 @@ from linkwork.simulation.integrators.variational.discrete_body import (
     change_of_momentum,
     momentum_at_end,
     momentum_at_start,
-    times_k,
     turn_matrix_less_one,
 )
 from linkwork.simulation.integrators.variational.discrete_newton import (
     COLUMN_D,
     D_D,
-    K_A,
-    K_B,
-    K_C,
-    K_D,
+    K_,
     MISSING,
     P_0,
     P_1,
@@ -50,12 +46,25 @@ from linkwork.simulation.integrators.variational.discrete_newton import (
     TURN,
     displace,
     end_rotation,
-    fill_pivot,
     invert_in_place,
     less_joint,
     pass_on,
+    step_pivots,
 )
-from linkwork.spatial.memory import add_to6, load3, load4, load6, load9, store3, store6, store9, store10
+from linkwork.spatial.inertia import twist_times_block
+from linkwork.spatial.memory import (
+    add_to6,
+    load3,
+    load4,
+    load6,
+    load9,
+    load_block,
+    store3,
+    store6,
+    store9,
+    store10,
+    store_block,
+)
 from linkwork.spatial.rotations import IDENTITY3, add3, add9, cross3, dot3, matvec3, scale3, sub3, tmatvec3
 from linkwork.spatial.vectors import (
     ZERO6,
@@ -158,10 +167,10 @@ def discrete_adjoint(table, h):
     mode = flush_subnormals()
     bad = SOLVED
     for i in range(s.tree.shape[0]):
-        A, B, C, D = change_of_momentum(s.body, i, load4(s.change, i, TURN), h)
-        store_k(s.change, i, A, B, C, D)
+        K = change_of_momentum(s.body, i, load4(s.change, i, TURN), h)
+        store_block(s.change, i, K_, K)
         U = load6(s.weights, i, 0)
-        ahead = add6(times_k(to_start(s.change, i, U), A, B, C, D), cross_force(U, load6(s.at_end, i, 0)))
+        ahead = add6(twist_times_block(to_start(s.change, i, U), K), cross_force(U, load6(s.at_end, i, 0)))
         store6(s.change, i, MISSING, ahead)
         store6(s.virtual, i, 0, ahead)  # kept for the gradient with respect to the start
     for i in range(s.tree.shape[0] - 1, -1, -1):
@@ -172,19 +181,6 @@ def discrete_adjoint(table, h):
         starts_leaf_to_root(s, h)
     restore_mode(mode)
     return bad
-
-
-@inlined
-def store_k(change, i, A, B, C, D):
-    store9(change, i, K_A, A)
-    store9(change, i, K_B, B)
-    store9(change, i, K_C, C)
-    store9(change, i, K_D, D)
-
-
-@inlined
-def load_k(change, i):
-    return load9(change, i, K_A), load9(change, i, K_B), load9(change, i, K_C), load9(change, i, K_D)
 
 
 @inlined
@@ -203,12 +199,12 @@ def to_start(change, i, V_):
 @inlined
 def eliminate_transposed(s, i):
     """Body i of the first sweep; False where its joint resists with nothing."""
-    A, B, C, D = load_k(s.change, i)
+    K = load_block(s.change, i, K_)
     r = load6(s.change, i, MISSING)
     j = s.tree[i, V]
     nd = s.tree[i, DOF]
     a = s.change_dof
-    fill_pivot(a, j, nd, A, B, C, D)
+    step_pivots(a, j, nd, K)
     for d in range(nd):
         a[j + d, RHO_D] = dot6(load6(a, j + d, S_1), r) + s.right[j + d]
         for e in range(nd):
@@ -222,8 +218,7 @@ def eliminate_transposed(s, i):
             for e in range(nd):
                 x += a[j + e, D_D + d] * a[j + e, RHO_D]
             r = sub6(r, scale6(x, load6(a, j + d, ROW_D)))
-        A, B, C, D = less_joint(a, j, nd, A, B, C, D)
-        pass_on(s, i, parent, A, B, C, D)
+        pass_on(s, i, parent, less_joint(a, j, nd, K))
         up = wrench_to_parent(load9(s.change, i, R_1), load3(s.change, i, P_1), r)
         add_to6(s.change, parent, MISSING, up)
     return True
@@ -256,9 +251,9 @@ def starts_leaf_to_root(s, h):
     """Gradients with respect to q and inertias of (Ad U - w) · Λ₀ of all bodies; w into `virtual`."""
     for i in range(s.tree.shape[0]):
         turn = load4(s.change, i, TURN)
-        A, B, C, D = change_of_momentum(s.body, i, turn, h)
+        K = change_of_momentum(s.body, i, turn, h)
         w = load6(s.change, i, MISSING)
-        ahead = sub6(load6(s.virtual, i, 0), times_k(w, A, B, C, D))
+        ahead = sub6(load6(s.virtual, i, 0), twist_times_block(w, K))
         R, p = displacement(s.change, i)
         store6(s.virtual, i, 0, w)
         store6(s.change, i, MISSING, scale6(-1.0, wrench_to_parent(R, p, ahead)))

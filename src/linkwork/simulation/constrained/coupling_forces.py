@@ -12,12 +12,17 @@ import math
 
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.linear.semidefinite import REDUNDANT
-from linkwork.model.layout import PARENT
 from linkwork.simulation.constrained.constraints import constraints_of
-from linkwork.simulation.constrained.responses import mark_more_paths, mark_paths, pull_down, push_up, unmark_members
+from linkwork.simulation.constrained.responses import (
+    clear_members,
+    mark_more_paths,
+    mark_paths,
+    respond_members,
+    unmark_members,
+)
 from linkwork.simulation.moving import moving_of
 from linkwork.spatial.memory import add_to6, load6, store6
-from linkwork.spatial.vectors import ZERO6, scale6
+from linkwork.spatial.vectors import scale6
 
 
 @inlined
@@ -77,19 +82,8 @@ def answer_to_coupling(table, k, count):
     x = constraints_of(table)
     forget_drives(x)  # those of the last solution
     drive_coupled(x, k, 1.0)
-    for e in range(count):
-        store6(x.bias_up, x.members[e], 0, ZERO6)
-    for e in range(count - 1, -1, -1):
-        i = x.members[e]
-        p = push_up(s, i, load6(x.bias_up, i, 0), x.push, True, x.effort)
-        if s.tree[i, PARENT] >= 0:
-            add_to6(x.bias_up, s.tree[i, PARENT], 0, p)
-    for e in range(count):
-        i = x.members[e]
-        parent = s.tree[i, PARENT]
-        above = load6(x.answer, parent, 0) if parent >= 0 else ZERO6
-        a = pull_down(s.tree, s.body, s.work, s.dof_work, i, above, x.effort, True, x.change, True)
-        store6(x.answer, i, 0, a)
+    clear_members(x, count)
+    respond_members(s, x, count, x.push, True, x.change, True)
     forget_drives(x)
 
 

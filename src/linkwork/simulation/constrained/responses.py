@@ -15,21 +15,28 @@ from linkwork.spatial.memory import add_to6, load3, load6, load9, store6
 from linkwork.spatial.vectors import ZERO6, scale6, twist_to_child, wrench_to_parent
 
 
-@routine
+@inlined
 def push_up(s, i, p, drive, is_driven, effort):
     """What body i, on which the bias wrench p acts, passes to its parent; leaves u of its joint in `effort`.
 
     drive (nv,): efforts on the joints themselves, where there are some.
     """
-    j, n = s.tree[i, V], s.tree[i, DOF]
+    if s.tree[i, KIND] == HELICAL:
+        j = s.tree[i, V]
+        given = drive[j] if is_driven else 0.0
+        effort[j], p = push_freedom(helical_twist(s.body, i), load6(s.work, i, U_), s.work[i, DINV], given, p)
+    else:
+        p = push_through_joint(s, i, p, drive, is_driven, effort)
+    return wrench_to_parent(load9(s.work, i, R_), load3(s.work, i, P_), p)
+
+
+@routine
+def push_through_joint(s, i, p, drive, is_driven, effort):
+    """The same for a joint of several freedoms, in the axes of its body."""
+    j, n, a = s.tree[i, V], s.tree[i, DOF], s.dof_work
     for d in range(n):
         effort[j + d] = drive[j + d] if is_driven else 0.0
-    if s.tree[i, KIND] == HELICAL:
-        effort[j], p = push_freedom(helical_twist(s.body, i), load6(s.work, i, U_), s.work[i, DINV], effort[j], p)
-    else:
-        a = s.dof_work
-        p = push_freedoms(a[:, S_D : S_D + 6], a[:, U_D : U_D + 6], a[:, D_D : D_D + 6], effort, j, n, p)
-    return wrench_to_parent(load9(s.work, i, R_), load3(s.work, i, P_), p)
+    return push_freedoms(a[:, S_D : S_D + 6], a[:, U_D : U_D + 6], a[:, D_D : D_D + 6], effort, j, n, p)
 
 
 @routine
@@ -80,27 +87,58 @@ def mark_paths(s, touched, mark, members):
     return count
 
 
+@inlined
+def push_members(s, x, count, drive, is_driven):
+    """The wrenches in `bias_up` of so many `members` go up to the world; u of their joints stays in `effort`."""
+    for e in range(count - 1, -1, -1):
+        i = x.members[e]
+        p = push_up(s, i, load6(x.bias_up, i, 0), drive, is_driven, x.effort)
+        if s.tree[i, PARENT] >= 0:
+            add_to6(x.bias_up, s.tree[i, PARENT], 0, p)
+
+
+@inlined
+def clear_members(x, count):
+    for e in range(count):
+        store6(x.bias_up, x.members[e], 0, ZERO6)
+
+
+@inlined
+def move_body(s, x, i, has_effort, out, writes):
+    """`answer` of body i, whose parent has it; of its joint as `pull_down` says."""
+    parent = s.tree[i, PARENT]
+    above = load6(x.answer, parent, 0) if parent >= 0 else ZERO6
+    a = pull_down(s.tree, s.body, s.work, s.dof_work, i, above, x.effort, has_effort, out, writes)
+    store6(x.answer, i, 0, a)
+
+
+@routine
+def respond_members(s, x, count, drive, is_driven, out, writes):
+    """`answer` of so many `members` to the wrenches in `bias_up` and efforts `drive`; joints as `pull_down` says."""
+    push_members(s, x, count, drive, is_driven)
+    for e in range(count):
+        move_body(s, x, x.members[e], True, out, writes)
+
+
+@routine
+def respond_all(s, x, count, drive, is_driven, out):
+    """The same for all bodies, `members` being those that are marked; takes the marks away."""
+    push_members(s, x, count, drive, is_driven)
+    for i in range(s.tree.shape[0]):
+        move_body(s, x, i, x.mark[i] != 0, out, True)
+        x.mark[i] = 0
+
+
 @routine
 def answer_row(table, count, row, r, ends, k):
     """Accelerations `answer` of so many `members`, for row r (12 numbers) of J: wrenches on both ends of loop k."""
     s = moving_of(table)
     x = constraints_of(table)
-    for e in range(count):
-        store6(x.bias_up, x.members[e], 0, ZERO6)
+    clear_members(x, count)
     for side in range(2):
         if ends[k, side] >= 0:
             add_to6(x.bias_up, ends[k, side], 0, scale6(-1.0, load6(row, r, 6 * side)))
-    for e in range(count - 1, -1, -1):
-        i = x.members[e]
-        p = push_up(s, i, load6(x.bias_up, i, 0), x.push, False, x.effort)
-        if s.tree[i, PARENT] >= 0:
-            add_to6(x.bias_up, s.tree[i, PARENT], 0, p)
-    for e in range(count):
-        i = x.members[e]
-        parent = s.tree[i, PARENT]
-        above = load6(x.answer, parent, 0) if parent >= 0 else ZERO6
-        a = pull_down(s.tree, s.body, s.work, s.dof_work, i, above, x.effort, True, x.effort, False)
-        store6(x.answer, i, 0, a)
+    respond_members(s, x, count, x.push, False, x.effort, False)
 
 
 @routine
@@ -115,19 +153,7 @@ def respond(table, touched, wrenches, out):
     if is_coupled:
         mark_more_paths(s, x.coupled_body, x.mark)
     count = mark_paths(s, touched, x.mark, x.members)
-    for e in range(count):
-        store6(x.bias_up, x.members[e], 0, ZERO6)
+    clear_members(x, count)
     for r in range(touched.shape[0]):
         add_to6(x.bias_up, touched[r], 0, scale6(-1.0, load6(wrenches, r, 0)))
-    for e in range(count - 1, -1, -1):
-        i = x.members[e]
-        p = push_up(s, i, load6(x.bias_up, i, 0), x.push, is_coupled, x.effort)
-        if s.tree[i, PARENT] >= 0:
-            add_to6(x.bias_up, s.tree[i, PARENT], 0, p)
-    for i in range(s.tree.shape[0]):
-        parent = s.tree[i, PARENT]
-        above = load6(x.answer, parent, 0) if parent >= 0 else ZERO6
-        has_effort = x.mark[i] != 0
-        a = pull_down(s.tree, s.body, s.work, s.dof_work, i, above, x.effort, has_effort, out, True)
-        store6(x.answer, i, 0, a)
-        x.mark[i] = 0
+    respond_all(s, x, count, x.push, is_coupled, out)

@@ -27,12 +27,12 @@ from linkwork.dynamics.aba import (
 from linkwork.environment.fluid import fluid_in_step
 from linkwork.model.kernels.joint_kernels import body_motion, helical_twist, joint_passive_effort
 from linkwork.model.layout import ARMATURE, COMPOUND, DAMPING, DOF, HELICAL, KIND, PARENT, STIFFNESS, Q, V
-from linkwork.simulation.loading.load_columns import LOAD_AT, LOAD_FORCE, LOAD_STIFFNESS, LOAD_TARGET, LOAD_TORQUE
+from linkwork.simulation.loading.load_columns import wrench_of_load
 from linkwork.simulation.loading.motor_law import M_FRICTION, motor_law
 from linkwork.simulation.moving import EVALUATIONS, IMPLICIT, IMPULSE, LOADS, MOMENTUM, MOTORS, MU, SUBSTEP, moving_of
 from linkwork.spatial.memory import add_to6, add_to9, load3, load6, load9, store3, store6, store9
-from linkwork.spatial.rotations import add3, cross3, matvec3, scale3, sub3, tmatvec3
-from linkwork.spatial.vectors import ZERO6, add6, compose_pose, join, scale6, twist_to_child
+from linkwork.spatial.rotations import tmatvec3
+from linkwork.spatial.vectors import ZERO6, add6, compose_pose, scale6, twist_to_child
 
 SAME_LINE = 1e-3  # relative change of the slope of equation (2) of `motors` that is not worth another evaluation
 
@@ -221,15 +221,7 @@ def slope_along(table, h, share):
 def load_wrench(s, k):
     """Load k of the world as a wrench on its body, in the body's frame; needs `world`."""
     i = s.load_body[k]
-    R = load9(s.world, i, 0)
-    at = load3(s.load, k, LOAD_AT)
-    force = load3(s.load, k, LOAD_FORCE)
-    stiffness = s.load[k, LOAD_STIFFNESS]
-    if stiffness != 0.0:
-        point = add3(matvec3(R, at), load3(s.world, i, 9))
-        force = add3(force, scale3(stiffness, sub3(load3(s.load, k, LOAD_TARGET), point)))
-    f = tmatvec3(R, force)
-    return join(add3(tmatvec3(R, load3(s.load, k, LOAD_TORQUE)), cross3(at, f)), f)
+    return wrench_of_load(s.load, k, load9(s.world, i, 0), load3(s.world, i, 9))
 
 
 @inlined
@@ -321,9 +313,7 @@ def articulate(table, where, h):
     """Articulated inertias and biases at (q, v); returns OK (-1) or a body whose joint resists with no inertia."""
     s = moving_of(table)
     joint_efforts(table, where if s.counts[IMPLICIT] != 0 else EXPLICIT, h)
-    velocities_root_to_leaf(
-        s.tree, s.body, s.screws, s.resistance, s.rest, s.q, s.v, s.drive, s.wrench, s.work, s.dof_work
-    )
+    velocities_root_to_leaf(s, s.resistance, s.q, s.v, s.drive, s.wrench, s.work, s.dof_work)
     apply_loads(table)
     if s.wet.shape[0] > 0:
         apply_fluid(table, h if where == AT_END else 0.0)

@@ -1,20 +1,38 @@
 """Where a step begins: saved, and put back where the step fails."""
 
-from linkwork.core.jit import routine
+from linkwork.core.jit import inlined, routine
 from linkwork.simulation.moving import COMPOSITES_READY, MOTORS, SUBSTEP_WISH, WISH_BEFORE, moving_of
 from linkwork.spatial.memory import load6, store6
+
+
+@inlined
+def save_state(s, q, v, kept):
+    """Copies coordinates, velocities and the momentum to keep there."""
+    for k in range(s.q.shape[0]):
+        q[k] = s.q[k]
+    for k in range(s.v.shape[0]):
+        v[k] = s.v[k]
+    for t in range(s.kept.shape[0]):
+        store6(kept, t, 0, load6(s.kept, t, 0))
+
+
+@inlined
+def put_back(s, q, v, kept):
+    """Coordinates, velocities and the momentum to keep are those again."""
+    for k in range(s.q.shape[0]):
+        s.q[k] = q[k]
+    for k in range(s.v.shape[0]):
+        s.v[k] = v[k]
+    for t in range(s.kept.shape[0]):
+        store6(s.kept, t, 0, load6(kept, t, 0))
+    s.counts[COMPOSITES_READY] = 0
 
 
 @routine
 def save_start(table):
     """Saves the state, the momentum to keep and the length of substeps; limits of motors are judged anew."""
     s = moving_of(table)
-    for k in range(s.q.shape[0]):
-        s.start_q[k] = s.q[k]
-    for k in range(s.v.shape[0]):
-        s.start_v[k] = s.v[k]
-    for t in range(s.kept.shape[0]):
-        store6(s.start_kept, t, 0, load6(s.kept, t, 0))
+    save_state(s, s.start_q, s.start_v, s.start_kept)
     s.numbers[WISH_BEFORE] = s.numbers[SUBSTEP_WISH]
     if s.counts[MOTORS] > 0:
         for k in range(s.v.shape[0]):
@@ -25,14 +43,8 @@ def save_start(table):
 def take_back_state(table):
     """Puts back what `save_start` saved."""
     s = moving_of(table)
-    for k in range(s.q.shape[0]):
-        s.q[k] = s.start_q[k]
-    for k in range(s.v.shape[0]):
-        s.v[k] = s.start_v[k]
-    for t in range(s.kept.shape[0]):
-        store6(s.kept, t, 0, load6(s.start_kept, t, 0))
+    put_back(s, s.start_q, s.start_v, s.start_kept)
     s.numbers[SUBSTEP_WISH] = s.numbers[WISH_BEFORE]
-    s.counts[COMPOSITES_READY] = 0
 
 
 @routine

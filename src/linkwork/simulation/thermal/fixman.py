@@ -52,9 +52,9 @@ FloatArray = NDArray[np.float64]
 @kernel
 def log_det_and_slopes(arrays, q, still, none, no_wrenches, work, dof_work, mobility, scratch, slopes):
     """ln det M; writes its derivative by every coordinate into `slopes` (nv,). NaN where M is singular."""
-    tree, body, screws, dof, rest, _ = arrays
+    tree, body, dof = arrays.tree, arrays.body, arrays.dof
     n = tree.shape[0]
-    velocities_root_to_leaf(tree, body, screws, dof, rest, q, still, none, no_wrenches, work, dof_work)
+    velocities_root_to_leaf(arrays, dof, q, still, none, no_wrenches, work, dof_work)
     total = 0.0
     for i in range(n - 1, -1, -1):
         if tree[i, KIND] == HELICAL:

@@ -6,11 +6,12 @@ an impulse may act on a joint coordinate: u = τ - Sᵀp.
 
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.aba import D_D, DINV, P_, R_, S_D, U_, U_D
+from linkwork.dynamics.joint_lanes import mix_lanes, push_lanes
 from linkwork.model.kernels.joint_kernels import helical_twist
 from linkwork.model.layout import DOF, HELICAL, KIND, PARENT, V
 from linkwork.simulation.constrained.constraints import constraints_of
 from linkwork.simulation.constrained.coupling_forces import project_couplings
-from linkwork.simulation.constrained.responses import mark_paths, pull_down
+from linkwork.simulation.constrained.responses import clear_members, mark_paths, pull_down, push_up, respond_all
 from linkwork.simulation.moving import moving_of
 from linkwork.simulation.touching.arrays import FIRST_MARK, LEFT_ON_JOINT, SLOTS, WIDE, touch_of
 from linkwork.spatial.memory import add_to6, load3, load6, load9, store6
@@ -21,6 +22,7 @@ from linkwork.spatial.simd import (
     lane_vector,
     load_rows,
     negate6,
+    no_rows,
     six_lanes,
     splat,
     store_rows,
@@ -28,7 +30,7 @@ from linkwork.spatial.simd import (
     vstore,
     wrench_rows_to_parent,
 )
-from linkwork.spatial.vectors import ZERO6, add6, dot6, join, scale6, wrench_to_parent
+from linkwork.spatial.vectors import ZERO6, join, scale6
 
 
 @inlined
@@ -39,36 +41,6 @@ def to_world(R, a):
 @inlined
 def to_body(R, a):
     return join(tmatvec3(R, (a[0], a[1], a[2])), tmatvec3(R, (a[3], a[4], a[5])))
-
-
-@inlined
-def push_up_driven(table, i, p, effort):
-    """`push_up` with an impulse on the joint itself."""
-    s = moving_of(table)
-    if s.tree[i, KIND] == HELICAL:
-        j = s.tree[i, V]
-        u = touch_of(table).drive[j] - dot6(helical_twist(s.body, i), p)
-        effort[j] = u
-        p = add6(p, scale6(s.work[i, DINV] * u, load6(s.work, i, U_)))
-    else:
-        p = push_through_joint(table, i, p, effort)
-    return wrench_to_parent(load9(s.work, i, R_), load3(s.work, i, P_), p)
-
-
-@routine
-def push_through_joint(table, i, p, effort):
-    """The same for a joint of several coordinates, in the axes of its body."""
-    s = moving_of(table)
-    drive = touch_of(table).drive
-    j, n = s.tree[i, V], s.tree[i, DOF]
-    for d in range(n):
-        effort[j + d] = drive[j + d] - dot6(load6(s.dof_work, j + d, S_D), p)
-    for d in range(n):
-        x = 0.0
-        for e in range(n):
-            x += s.dof_work[j + d, D_D + e] * effort[j + e]
-        p = add6(p, scale6(x, load6(s.dof_work, j + d, U_D)))
-    return p
 
 
 @routine
@@ -182,7 +154,7 @@ def answer_along_path(s, t, members, path, b, base):
     members: the `path` bodies from b to right below `base`, the next touched body above, -1: the world.
     """
     X = turned_units(load9(s.world, b, 0))
-    own = (splat(0.0), splat(0.0), splat(0.0), splat(0.0), splat(0.0), splat(0.0))
+    own = no_rows()
     for e in range(path):
         i = members[e]
         if s.tree[i, KIND] == HELICAL:
@@ -229,23 +201,22 @@ def rows_to_world(R, X):
 @inlined
 def pass_hinge(s, i, X, own):
     """Columns of bias wrenches X on body i → what they are above its joint of one coordinate; Σ grows by u D⁻¹ uᵀ."""
-    u = combine(negate6(helical_twist(s.body, i)), X)
-    x = s.work[i, DINV] * u
-    return add_outer(X, load6(s.work, i, U_), x), add_outer(own, six_lanes(u), x)
+    d = s.work[i, DINV]
+    u, X = push_lanes(helical_twist(s.body, i), load6(s.work, i, U_), d, splat(0.0), X, X)
+    return X, add_outer(own, six_lanes(u), d * u)
 
 
 @routine
 def pass_joint(s, t, i):
     """The same for any joint, in memory: X in `columns`, Σ in `own`."""
     j, n = s.tree[i, V], s.tree[i, DOF]
+    D = s.dof_work[:, D_D : D_D + 6]
     X = load_rows(t.columns, 0)
     own = load_rows(t.own, 0)
     for d in range(n):
         vstore(t.columns, LEFT_ON_JOINT + WIDE * d, combine(negate6(load6(s.dof_work, j + d, S_D)), X))
     for d in range(n):
-        x = s.dof_work[j + d, D_D] * vload(t.columns, LEFT_ON_JOINT)
-        for e in range(1, n):
-            x = x + s.dof_work[j + d, D_D + e] * vload(t.columns, LEFT_ON_JOINT + WIDE * e)
+        x = mix_lanes(D, j, d, n, t.columns, LEFT_ON_JOINT, WIDE)
         X = add_outer(X, load6(s.dof_work, j + d, U_D), x)
         own = add_outer(own, six_lanes(vload(t.columns, LEFT_ON_JOINT + WIDE * d)), x)
     store_rows(t.columns, 0, X)
@@ -302,7 +273,7 @@ def write_limit_row(table, m, k, above, limit, out):
     b, j = t.bound[limit, 0], t.bound[limit, 1]
     row = 6 * m + limit
     t.drive[j] = 1.0
-    p = push_up_driven(table, b, ZERO6, x.effort)
+    p = push_up(s, b, ZERO6, t.drive, True, x.effort)
     t.drive[j] = 0.0
     a = pull_down(s.tree, s.body, s.work, s.dof_work, b, ZERO6, x.effort, True, x.change, True)
     first = limit
@@ -342,8 +313,7 @@ def answer(table, limits, impulse, out):
     t = touch_of(table)
     m = t.counts[SLOTS]
     count = mark_paths(s, t.reached[: m + limits], x.mark, x.members)
-    for e in range(count):
-        store6(x.bias_up, x.members[e], 0, ZERO6)
+    clear_members(x, count)
     for r in range(m):
         f = (
             -impulse[6 * r],
@@ -356,23 +326,7 @@ def answer(table, limits, impulse, out):
         add_to6(x.bias_up, t.reached[r], 0, to_body(load9(s.world, t.reached[r], 0), f))
     for k in range(limits):
         t.drive[t.bound[k, 1]] += impulse[6 * m + k]
-    for e in range(count - 1, -1, -1):
-        i = x.members[e]
-        p = load6(x.bias_up, i, 0)
-        if s.tree[i, PARENT] >= 0:
-            p = push_up_driven(table, i, p, x.effort)
-            add_to6(x.bias_up, s.tree[i, PARENT], 0, p)
-        elif s.tree[i, KIND] == HELICAL:
-            x.effort[s.tree[i, V]] = t.drive[s.tree[i, V]] - dot6(helical_twist(s.body, i), p)
-        else:
-            for d in range(s.tree[i, V], s.tree[i, V] + s.tree[i, DOF]):
-                x.effort[d] = t.drive[d] - dot6(load6(s.dof_work, d, S_D), p)
-    for i in range(s.tree.shape[0]):
-        parent = s.tree[i, PARENT]
-        above = load6(x.answer, parent, 0) if parent >= 0 else ZERO6
-        a = pull_down(s.tree, s.body, s.work, s.dof_work, i, above, x.effort, x.mark[i] != 0, out, True)
-        store6(x.answer, i, 0, a)
-        x.mark[i] = 0
+    respond_all(s, x, count, t.drive, True, out)
     for k in range(limits):
         t.drive[t.bound[k, 1]] = 0.0
     couple_answer(table, limits, impulse, out)

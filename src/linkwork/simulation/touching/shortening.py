@@ -9,7 +9,6 @@ The next step begins with parts of twice the length of the last ones. So every s
 from linkwork.contact.contact_list import forget_sums, settle_sums, take_back_contacts
 from linkwork.core.jit import inlined, routine
 from linkwork.simulation.moving import (
-    COMPOSITES_READY,
     CONTACT_GAINS,
     CONTACT_UNSOLVED,
     ENERGY_DEBT,
@@ -19,6 +18,7 @@ from linkwork.simulation.moving import (
     SUBSTEP_WISH,
     moving_of,
 )
+from linkwork.simulation.stepping.saving import put_back, save_state
 from linkwork.simulation.touching.arrays import (
     CORRECTED,
     CORRECTION,
@@ -38,7 +38,6 @@ from linkwork.simulation.touching.arrays import (
 )
 from linkwork.simulation.touching.balance import judge_balance, settle_balance
 from linkwork.simulation.touching.judging import note_worst
-from linkwork.spatial.memory import load6, store6
 
 SHORTEST = 2.0**-10  # of a step: its shortest part
 SHORTEST_FOR_GAINS = 2.0**-4  # the same of parts that gain energy: shorter ones seldom gain less
@@ -63,12 +62,7 @@ def begin_part_of(table, h, length):
     """Before a part of a step of h [s]: where it begins. A part takes back its part of what a step does of penetration."""
     s = moving_of(table)
     t = touch_of(table)
-    for k in range(s.q.shape[0]):
-        t.began_q[k] = s.q[k]
-    for k in range(s.v.shape[0]):
-        t.began_v[k] = s.v[k]
-    for k in range(s.kept.shape[0]):
-        store6(t.began_kept, k, 0, load6(s.kept, k, 0))
+    save_state(s, t.began_q, t.began_v, t.began_kept)
     for k in range(t.totals.shape[0]):
         t.safe_totals[PART_TOTALS, k] = t.totals[k]
     t.balance[PART_WISH], t.balance[PART_DEBT] = s.numbers[SUBSTEP_WISH], s.numbers[ENERGY_DEBT]
@@ -154,12 +148,7 @@ def is_cured_by_shorter(status):
 
 @inlined
 def remember_whole(s, t):
-    for k in range(s.q.shape[0]):
-        t.safe_q[k] = s.q[k]
-    for k in range(s.v.shape[0]):
-        t.safe_v[k] = s.v[k]
-    for k in range(s.kept.shape[0]):
-        store6(t.safe_kept, k, 0, load6(s.kept, k, 0))
+    save_state(s, t.safe_q, t.safe_v, t.safe_kept)
     for k in range(t.totals.shape[0]):
         t.safe_totals[WHOLE_TOTALS, k] = t.totals[k]
 
@@ -167,26 +156,14 @@ def remember_whole(s, t):
 @inlined
 def take_back_whole(s, t):
     """All parts; what is known of pressing contacts and of impulses stays, as first guesses."""
-    for k in range(s.q.shape[0]):
-        s.q[k] = t.safe_q[k]
-    for k in range(s.v.shape[0]):
-        s.v[k] = t.safe_v[k]
-    for k in range(s.kept.shape[0]):
-        store6(s.kept, k, 0, load6(t.safe_kept, k, 0))
+    put_back(s, t.safe_q, t.safe_v, t.safe_kept)
     for k in range(t.totals.shape[0]):
         t.totals[k] = t.safe_totals[WHOLE_TOTALS, k]
-    s.counts[COMPOSITES_READY] = 0
 
 
 @inlined
 def take_back_part(s, t):
-    for k in range(s.q.shape[0]):
-        s.q[k] = t.began_q[k]
-    for k in range(s.v.shape[0]):
-        s.v[k] = t.began_v[k]
-    for k in range(s.kept.shape[0]):
-        store6(s.kept, k, 0, load6(t.began_kept, k, 0))
-    s.counts[COMPOSITES_READY] = 0
+    put_back(s, t.began_q, t.began_v, t.began_kept)
 
 
 @routine

@@ -86,9 +86,7 @@ def turn_axes_half_way(s, h):
 def accelerate_as_driven(table):
     """Accelerations at (q, v) with the joint forces that the last evaluation left; OK or what failed."""
     s = moving_of(table)
-    velocities_root_to_leaf(
-        s.tree, s.body, s.screws, s.resistance, s.rest, s.q, s.v, s.drive, s.wrench, s.work, s.dof_work
-    )
+    velocities_root_to_leaf(s, s.resistance, s.q, s.v, s.drive, s.wrench, s.work, s.dof_work)
     apply_loads(table)
     bad, _ = inertias_leaf_to_root(s.tree, s.body, s.resistance, s.work, s.dof_work)
     if bad >= 0:

@@ -18,9 +18,9 @@ from linkwork.model.kernels.joint_kernels import (
     joint_passive_effort,
 )
 from linkwork.model.layout import DOF, HELICAL, INERTIA, KIND, PARENT, STIFFNESS, Q, V
-from linkwork.simulation.loading.load_columns import LOAD_AT, LOAD_FORCE, LOAD_STIFFNESS, LOAD_TARGET, LOAD_TORQUE
+from linkwork.simulation.loading.load_columns import LOAD_AT, LOAD_FORCE, LOAD_TORQUE, force_of_load
 from linkwork.spatial.memory import add_to6, load3, load6, load9, store3, store6, store9
-from linkwork.spatial.rotations import add3, cross3, dot3, matmul3, matvec3, scale3, sub3, tmatvec3
+from linkwork.spatial.rotations import add3, cross3, dot3, matmul3, matvec3, scale3, tmatvec3
 from linkwork.spatial.vectors import (
     ZERO6,
     add6,
@@ -94,10 +94,7 @@ def length3(a):
 def row_force(acting, place, k):
     """Force of a load held by the world, in the axes of the world: as given, and what its spring pulls."""
     i = acting.row_body[k]
-    at = load3(acting.rows, k, LOAD_AT)
-    point = add3(matvec3(load9(place.world, i, R_), at), load3(place.world, i, P_))
-    pull = scale3(acting.rows[k, LOAD_STIFFNESS], sub3(load3(acting.rows, k, LOAD_TARGET), point))
-    return add3(load3(acting.rows, k, LOAD_FORCE), pull)
+    return force_of_load(acting.rows, k, load9(place.world, i, R_), load3(place.world, i, P_))
 
 
 @kernel

@@ -12,16 +12,18 @@ from linkwork.spatial.memory import load3, load6, load9, load10
 from linkwork.spatial.simd import (
     LANES,
     add_outer,
+    add_rows,
     combine,
     lane,
     load_rows,
     motion_rows_to_child,
+    no_rows,
     store_rows,
     vload,
     vstore,
     wrench_rows_to_parent,
 )
-from linkwork.statics.elimination.solve import KEPT, ROWS, add_rows, given_efforts, no_rows
+from linkwork.statics.elimination.solve import KEPT, ROWS, given_efforts
 from linkwork.statics.elimination.workspace import P_, R_
 
 

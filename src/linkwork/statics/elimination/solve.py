@@ -19,20 +19,22 @@ import numpy as np
 
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.jit import inlined, kernel, routine
+from linkwork.dynamics.joint_lanes import mix_lanes, move_lanes, push_lanes
 from linkwork.model.layout import DOF, PARENT, V
 from linkwork.spatial.memory import load3, load6, load9
 from linkwork.spatial.rotations import dot3
 from linkwork.spatial.simd import (
     LANES,
     add_outer,
+    add_rows,
     combine,
     get_lane,
     lane,
     load_rows,
     motion_rows_to_child,
+    no_rows,
     splat,
     store_rows,
-    vload,
     vstore,
     with_lane,
     wrench_rows_to_parent,
@@ -90,17 +92,6 @@ def solve_sides(tree, place, factors, back, sides, right, pushes, x, answers):
     return turn, way
 
 
-@inlined
-def no_rows():
-    zero = splat(0.0)
-    return (zero, zero, zero, zero, zero, zero)
-
-
-@inlined
-def add_rows(a, b):
-    return (a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3], a[4] + b[4], a[5] + b[5])
-
-
 @routine
 def start_pushes(sides, pushes, first, last):
     """Wrenches on bodies in the sides from `first` to `last`, and flags of all bodies that are pushed in any."""
@@ -138,9 +129,9 @@ def push_to_root(tree, pose, factors, sides, right, first, last):
         j, parent = tree[i, V], tree[i, PARENT]
         carried = p
         for d in range(j, j + tree[i, DOF]):
-            u = given_efforts(right, d, first, last) - combine(load6(factors, d, S_), p)
+            given = given_efforts(right, d, first, last)
+            u, carried = push_lanes(load6(factors, d, S_), load6(factors, d, U_), 1.0, given, p, carried)
             vstore(sides.u, LANES * d, u)
-            carried = add_outer(carried, load6(factors, d, U_), u)
         p = no_rows()
         if parent >= 0:
             carried = wrench_rows_to_parent(load9(pose, i, R_), load3(pose, i, P_), carried)
@@ -157,6 +148,7 @@ def push_to_root(tree, pose, factors, sides, right, first, last):
 def move_to_leaves(tree, pose, factors, back, sides, x, first, last):
     """Writes x; returns the squares of the largest rotation and displacement in the first of the sides."""
     turn2, way2 = 0.0, 0.0
+    D = factors[:, INVERSE : INVERSE + 6]
     moved = no_rows()
     for i in range(tree.shape[0]):
         j, nd, parent = tree[i, V], tree[i, DOF], tree[i, PARENT]
@@ -167,13 +159,10 @@ def move_to_leaves(tree, pose, factors, back, sides, x, first, last):
             above = motion_rows_to_child(load9(pose, i, R_), load3(pose, i, P_), moved)
         moved = above
         for d in range(nd):
-            y = factors[j + d, INVERSE] * vload(sides.u, LANES * j)
-            for e in range(1, nd):
-                y = y + factors[j + d, INVERSE + e] * vload(sides.u, LANES * (j + e))
-            y = y - combine(load6(factors, j + d, back), above)
+            y = mix_lanes(D, j, d, nd, sides.u, LANES * j, LANES)
+            y, moved = move_lanes(load6(factors, j + d, S_), load6(factors, j + d, back), 1.0, y, above, moved)
             for k in range(first, last):
                 x[k, j + d] = lane(y, k - first)
-            moved = add_outer(moved, load6(factors, j + d, S_), y)
         if sides.flags[i] & KEPT:
             store_rows(sides.twist, ROWS * i, moved)
         sides.flags[i] = 0

@@ -39,7 +39,7 @@ from linkwork.spatial.rotations import (
     sub3,
     tmatvec3,
 )
-from linkwork.spatial.vectors import ZERO6, add6, angular, cross_force, join, linear, scale6, sub6
+from linkwork.spatial.vectors import ZERO6, add6, angular, cross_force, join, linear, scale6, sub6, unit6
 from linkwork.statics.elimination.forces import row_force
 from linkwork.statics.elimination.workspace import P_, R_
 
@@ -57,18 +57,6 @@ def turned(R, F):
 @inlined
 def turned_back(R, F):
     return join(tmatvec3(R, angular(F)), tmatvec3(R, linear(F)))
-
-
-@inlined
-def unit6(c):
-    return (
-        1.0 if c == 0 else 0.0,
-        1.0 if c == 1 else 0.0,
-        1.0 if c == 2 else 0.0,
-        1.0 if c == 3 else 0.0,
-        1.0 if c == 4 else 0.0,
-        1.0 if c == 5 else 0.0,
-    )
 
 
 @inlined

@@ -16,16 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linkwork.core.arrays import FloatArray
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.jit import inlined, kernel, routine
-from linkwork.dynamics.tree_factor import (
-    add_outer,
-    add_to_block,
-    load_block,
-    shift_block_up,
-    times,
-    times_transposed,
-)
+from linkwork.dynamics.joint_solve import block_pivots, over_pivot
+from linkwork.dynamics.tree_factor import shift_block_up
 from linkwork.model.kernels.ball_spring import ball_spring_pull
 from linkwork.model.kernels.joint_kernels import helical_twist, quaternion_at
 from linkwork.model.layout import (
@@ -42,7 +36,8 @@ from linkwork.model.layout import (
     V,
 )
 from linkwork.model.model import Model
-from linkwork.spatial.memory import load3, load6, load9, store6
+from linkwork.spatial.inertia import block_less_outer
+from linkwork.spatial.memory import add_to_block, load3, load6, load9, load_block, store6
 from linkwork.spatial.rotations import (
     ZERO3,
     quaternion_conjugate,
@@ -72,23 +67,32 @@ class StreamWork(NamedTuple):
     small: FloatArray  # (6, 12)  D beside the identity, while it is inverted
 
 
+class Around(NamedTuple):
+    """The fluid around bodies."""
+
+    wet: FloatArray  # (w, columns)  pieces in it
+    water: FloatArray  # numbers of the fluid
+    profile: FloatArray  # of its stream
+    row: IntArray  # (n,)  row of `wet` of each body, or -1
+
+
 def make_stream_work(model: Model) -> StreamWork:
     U, W, S = (np.zeros((model.nv, 6)) for _ in range(3))
     return StreamWork(np.zeros((model.n_bodies, 36)), U, W, S, np.zeros((6, 12)))
 
 
 @kernel
-def eliminate_in_stream(arrays, acting, place, work, stream, wet, water, profile, wet_row, rate2, hold):
+def eliminate_in_stream(arrays, acting, place, work, stream, around, rate2, hold):
     """Factors s M − ∂r/∂q with s = rate2; needs the wrenches of `unbalanced_efforts`. Returns a body without pivot, or -1.
 
-    wet_row (n,): row of `wet` of each body, or -1. `acting.wrenches` holds the fluid's wrenches too.
+    around: Around. `acting.wrenches` holds the fluid's wrenches too.
     hold: a rotation of a ball that is resisted by less than this part of its largest is held for this step (`hold_roll`).
     """
     tree, body = arrays.tree, arrays.body
     A = stream.A
     n = tree.shape[0]
     for i in range(n):
-        own_block(arrays, acting, place, wet, water, profile, wet_row[i], i, rate2, A)
+        own_block(arrays, acting, place, around.wet, around.water, around.profile, around.row[i], i, rate2, A)
     for k in range(acting.row_body.shape[0]):
         if acting.row_body[k] >= 0:
             add_row_block(acting, place, k, A)
@@ -96,31 +100,32 @@ def eliminate_in_stream(arrays, acting, place, work, stream, wet, water, profile
         R = load9(place.world, i, R_)
         j, nd = tree[i, V], tree[i, DOF]
         F = turned(R, load6(work.body, i, WRENCH))
-        X = load_block(A, i)
-        for d in range(nd):
-            s = helical_twist(body, i) if tree[i, KIND] == HELICAL else load6(place.S, j + d, 0)
-            s = turned(R, s)
-            store6(stream.S, j + d, 0, s)
-            store6(stream.U, j + d, 0, times(X, s))
-            store6(stream.W, j + d, 0, sub6(times_transposed(X, s), cross_force(s, F)))
+        X = load_block(A, i, 0)
+        for d in range(j, j + nd):
+            s = helical_twist(body, i) if tree[i, KIND] == HELICAL else load6(place.S, d, 0)
+            store6(stream.S, d, 0, turned(R, s))
+        D = work.factors[:, INVERSE : INVERSE + 6]
+        block_pivots(X, stream.S, stream.S, stream.U, stream.W, D, j, nd)
+        for d in range(j, j + nd):
+            across = cross_force(load6(stream.S, d, 0), F)
+            store6(stream.W, d, 0, sub6(load6(stream.W, d, 0), across))
         if not invert_pivot(arrays, place, work, stream, i, rate2, hold):
             return i
         parent = tree[i, PARENT]
         for d in range(nd):
             w = store_factors(R, work.factors, stream, j, d, nd)
-            X = add_outer(X, scale6(-1.0, load6(stream.U, j + d, 0)), w)
+            X = block_less_outer(X, load6(stream.U, j + d, 0), w)
         if parent >= 0:
             way = sub3(load3(place.world, i, P_), load3(place.world, parent, P_))
-            add_to_block(A, parent, shift_block_up(way, X))
+            add_to_block(A, parent, 0, shift_block_up(way, X))
     return -1
 
 
 @inlined
 def store_factors(R, factors, stream, j, d, nd):
     """Rows of `solve` of freedom d of a joint, in body axes; returns its column of W D⁻ᵀ in world axes."""
-    w, u = ZERO6, ZERO6
+    w, u = over_pivot(factors[:, INVERSE : INVERSE + 6], stream.W, j, d, nd), ZERO6
     for e in range(nd):
-        w = add6(w, scale6(factors[j + d, INVERSE + e], load6(stream.W, j + e, 0)))
         u = add6(u, scale6(factors[j + e, INVERSE + d], load6(stream.U, j + e, 0)))
     store6(factors, j + d, S_, turned_back(R, load6(stream.S, j + d, 0)))
     store6(factors, j + d, U_, turned_back(R, u))
@@ -130,18 +135,15 @@ def store_factors(R, factors, stream, j, d, nd):
 
 @routine
 def invert_pivot(arrays, place, work, stream, i, rate2, hold):
-    """D⁻¹ of joint i by elimination with pivoting, into `work.factors`; False where it has none."""
+    """D⁻¹ of joint i, by elimination with pivoting, in the place of SᵀU in `work.factors`; False where it has none."""
     tree, dof = arrays.tree, arrays.dof
     D = work.factors[:, INVERSE : INVERSE + 6]
     j, nd = tree[i, V], tree[i, DOF]
     small = stream.small
     if tree[i, KIND] == HELICAL:
-        resists = dot6(load6(stream.S, j, 0), load6(stream.U, j, 0)) + dof[j, STIFFNESS] + rate2 * dof[j, ARMATURE]
+        resists = D[j, 0] + dof[j, STIFFNESS] + rate2 * dof[j, ARMATURE]
         D[j, 0] = 1.0 / resists if resists != 0.0 else 0.0
         return resists != 0.0
-    for d in range(nd):
-        for e in range(nd):
-            D[j + d, e] = dot6(load6(stream.S, j + d, 0), load6(stream.U, j + e, 0))
     add_joint_stiffness(arrays, place, work, i, 1.0, rate2, NO_DIAGONAL)
     add_turning_axes(arrays, place, work, i, D)
     for d in range(nd):

@@ -8,13 +8,12 @@ linearly implicit Euler step. Joints of one and of three freedoms, of which long
 """
 
 from linkwork.core.jit import inlined, kernel, routine
-from linkwork.dynamics.aba import subtract_product
+from linkwork.dynamics.joint_solve import largest_pivot, over_pivot, pivot, pivots
 from linkwork.model.kernels.joint_kernels import helical_twist
 from linkwork.model.layout import ARMATURE, DOF, HELICAL, KIND, PARENT, SPHERICAL, STIFFNESS, V
-from linkwork.spatial.inertia import articulated_times_twist, articulated_to_parent, subtract_outer
+from linkwork.spatial.inertia import articulated_to_parent, subtract_outer, subtract_product
 from linkwork.spatial.memory import add_to6, add_to9, load3, load6, load9, store3, store6
-from linkwork.spatial.rotations import dot3
-from linkwork.spatial.vectors import ZERO6, add6, angular, cross_force, dot6, linear, scale6, sub6
+from linkwork.spatial.vectors import add6, cross_force, dot6, scale6, sub6
 from linkwork.statics.elimination.joint_springs import ball_curvature
 from linkwork.statics.elimination.small_symmetric import SINGULAR_PART, invert_symmetric, invert_three
 from linkwork.statics.elimination.stiffness import (
@@ -95,11 +94,9 @@ def eliminate_1dof(body, place, work, i, j, parent, exact, more):
     B = load9(work.body, i, IB)
     C = load6(work.body, i, IC)
     s = helical_twist(body, i)
-    U = articulated_times_twist(A, B, C, s)
-    D = dot6(s, U) + more
+    U, D = pivot(A, B, C, s, more)
     U = sub6(U, scale6(0.5 * exact, cross_force(s, load6(work.body, i, WRENCH))))
-    turning, sliding = dot3(angular(s), angular(s)), dot3(linear(s), linear(s))
-    whole = turning * (abs(A[0]) + abs(A[3]) + abs(A[5])) + sliding * (abs(C[0]) + abs(C[3]) + abs(C[5])) + abs(more)
+    whole = largest_pivot(s, abs(A[0]) + abs(A[3]) + abs(A[5]), abs(C[0]) + abs(C[3]) + abs(C[5])) + abs(more)
     d = 1.0 / D
     store6(work.factors, j, S_, s)
     store6(work.factors, j, U_, scale6(d, U))
@@ -120,18 +117,18 @@ def eliminate_ball(arrays, place, work, i, exact, inverse_time2, diagonal):
     F = load6(work.body, i, WRENCH)
     j, parent = tree[i, V], tree[i, PARENT]
     x, y, z = load6(place.S, j, 0), load6(place.S, j + 1, 0), load6(place.S, j + 2, 0)
-    ux = articulated_times_twist(A, B, C, x)
-    uy = articulated_times_twist(A, B, C, y)
-    uz = articulated_times_twist(A, B, C, z)
     k = ball_curvature(dof, arrays.rest, place.q, tree, i, exact)
     more = load_diagonal(dof, inverse_time2, diagonal, j)
+    ux, xx = pivot(A, B, C, x, k[0])
+    uy, yy = pivot(A, B, C, y, k[3])
+    uz, zz = pivot(A, B, C, z, k[5])
     D = (
-        dot6(x, ux) + k[0] + more[0],
+        xx + more[0],
         dot6(x, uy) + k[1],
         dot6(x, uz) + k[2],
-        dot6(y, uy) + k[3] + more[1],
+        yy + more[1],
         dot6(y, uz) + k[4],
-        dot6(z, uz) + k[5] + more[2],
+        zz + more[2],
     )
     ux = sub6(ux, scale6(0.5 * exact, cross_force(x, F)))
     uy = sub6(uy, scale6(0.5 * exact, cross_force(y, F)))
@@ -181,26 +178,19 @@ def eliminate_general(arrays, place, work, i, exact, inverse_time2, diagonal):
     F = load6(work.body, i, WRENCH)
     j = tree[i, V]
     nd = tree[i, DOF]
-    D = factors[:, INVERSE : INVERSE + 6]
-    for d in range(nd):
-        s = load6(place.S, j + d, 0)
-        store6(factors, j + d, S_, s)
-        store6(factors, j + d, W_, articulated_times_twist(A, B, C, s))
-    for d in range(nd):
-        for e in range(nd):
-            D[j + d, e] = dot6(load6(factors, j + d, S_), load6(factors, j + e, W_))
+    S, U, D = place.S, factors[:, W_ : W_ + 6], factors[:, INVERSE : INVERSE + 6]
+    pivots(A, B, C, S, U, D, j, nd)
     add_joint_stiffness(arrays, place, work, i, exact, inverse_time2, diagonal)
     for d in range(nd):
-        across = cross_force(load6(factors, j + d, S_), F)
-        store6(factors, j + d, W_, sub6(load6(factors, j + d, W_), scale6(0.5 * exact, across)))
+        s = load6(S, j + d, 0)
+        store6(factors, j + d, S_, s)
+        store6(U, j + d, 0, sub6(load6(U, j + d, 0), scale6(0.5 * exact, cross_force(s, F))))
     negative = invert_symmetric(D, j, nd)
     parent = tree[i, PARENT]
     for d in range(nd):
-        w = ZERO6
-        for e in range(nd):
-            w = add6(w, scale6(D[j + d, e], load6(factors, j + e, W_)))
+        w = over_pivot(D, U, j, d, nd)
         store6(factors, j + d, U_, w)
-        A, B, C = subtract_product(A, B, C, w, load6(factors, j + d, W_))
+        A, B, C = subtract_product(A, B, C, w, load6(U, j + d, 0))
     if negative >= 0 and parent >= 0:
         add_to_parent(place, work, i, parent, A, B, C)
     return negative

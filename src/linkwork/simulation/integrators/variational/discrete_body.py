@@ -25,14 +25,12 @@ from linkwork.spatial.rotations import (
     cross3,
     dot3,
     matmul3,
-    matvec3,
     scale3,
     scale9,
     sub3,
     symvec3,
-    tmatvec3,
 )
-from linkwork.spatial.vectors import angular, join, linear
+from linkwork.spatial.vectors import join
 
 
 @inlined
@@ -135,12 +133,12 @@ def momentum_at_end(body, i, turn, d, h):
 
 @inlined
 def change_of_momentum(body, i, turn, h):
-    """K of (7), in four blocks."""
+    """K of (7), six rows."""
     m, c, J = center_and_inertia(body, i)
     mR = scale9(m / h, add9(IDENTITY3, turn_matrix_less_one(turn)))
     Rc = times_hat(mR, c)
     A = add9(turning_block(J, cayley_vector(turn), h), scale9(-1.0, hat_times(c, Rc)))
-    return A, hat_times(c, mR), scale9(-1.0, Rc), mR
+    return rows_of(A, hat_times(c, mR), scale9(-1.0, Rc), mR)
 
 
 @inlined
@@ -196,35 +194,19 @@ def hat_times(p, m):
 
 
 @inlined
-def less_outer(m, d, a, b):
-    """m - d a bᵀ"""
-    x = d * a[0]
-    y = d * a[1]
-    z = d * a[2]
+def rows_of(A, B, C, D):
+    """The rows of [A B; C D]."""
     return (
-        m[0] - x * b[0],
-        m[1] - x * b[1],
-        m[2] - x * b[2],
-        m[3] - y * b[0],
-        m[4] - y * b[1],
-        m[5] - y * b[2],
-        m[6] - z * b[0],
-        m[7] - z * b[1],
-        m[8] - z * b[2],
+        (A[0], A[1], A[2], B[0], B[1], B[2]),
+        (A[3], A[4], A[5], B[3], B[4], B[5]),
+        (A[6], A[7], A[8], B[6], B[7], B[8]),
+        (C[0], C[1], C[2], D[0], D[1], D[2]),
+        (C[3], C[4], C[5], D[3], D[4], D[5]),
+        (C[6], C[7], C[8], D[6], D[7], D[8]),
     )
 
 
 @inlined
-def k_times(A, B, C, D, s):
-    """K s"""
-    w = angular(s)
-    v = linear(s)
-    return join(add3(matvec3(A, w), matvec3(B, v)), add3(matvec3(C, w), matvec3(D, v)))
-
-
-@inlined
-def times_k(s, A, B, C, D):
-    """sᵀ K"""
-    n = angular(s)
-    f = linear(s)
-    return join(add3(tmatvec3(A, n), tmatvec3(C, f)), add3(tmatvec3(B, n), tmatvec3(D, f)))
+def stacked(a, b, c):
+    """The 3x3 matrix of three rows."""
+    return (a[0], a[1], a[2], b[0], b[1], b[2], c[0], c[1], c[2])

@@ -11,31 +11,51 @@ with K, which is not symmetric, in the place of the inertia:
 import math
 
 from linkwork.core.jit import inlined, routine
-from linkwork.dynamics.joint_solve import move_freedom, move_freedoms, push_freedom, push_freedoms
+from linkwork.dynamics.joint_solve import (
+    block_pivot,
+    block_pivots,
+    largest_pivot,
+    less_freedoms,
+    move_freedom,
+    move_freedoms,
+    push_freedom,
+    push_freedoms,
+)
 from linkwork.model.kernels.joint_kernels import body_motion, helical_twist
 from linkwork.model.layout import ARMATURE, AXIS, CENTER, DOF, HELICAL, KIND, PARENT, SLIDE, V
 from linkwork.simulation.integrators.variational.discrete_body import (
     change_of_momentum,
     hat_times,
-    k_times,
-    less_outer,
     momentum_at_end,
     momentum_at_start,
     one_after_other,
+    rows_of,
+    stacked,
     times_hat,
-    times_k,
     turn_matrix_less_one,
     turn_of_matrix,
     way_of,
 )
 from linkwork.simulation.moving import MOMENTUM, moving_of
-from linkwork.spatial.memory import add_to6, add_to9, load3, load4, load6, load9, store3, store4, store6, store9
+from linkwork.spatial.inertia import block_less_outer
+from linkwork.spatial.memory import (
+    add_to6,
+    add_to_block,
+    load3,
+    load4,
+    load6,
+    load9,
+    load_block,
+    store3,
+    store4,
+    store6,
+    store9,
+    store_block,
+)
 from linkwork.spatial.rotations import add3, add9, dot3, matmul3, matvec3, scale3, scale9, sub3, tmatvec3, transpose3
 from linkwork.spatial.vectors import (
     ZERO6,
-    add6,
     angular,
-    dot6,
     linear,
     scale6,
     sub6,
@@ -46,12 +66,12 @@ from linkwork.spatial.vectors import (
 # Columns of `change`, one row per body: poses in the parent at both ends of the step, displacement, momentum that the
 # start gives, K, what is missing of the momentum (then η), S₀ᵀK, D⁻¹ and ρ of a joint of one degree of freedom.
 R_0, P_0, R_1, P_1, TURN, P_D = 0, 9, 12, 21, 24, 33
-GIVEN, K_A, K_B, K_C, K_D, MISSING = 36, 42, 51, 60, 69, MOMENTUM
+GIVEN, K_, MISSING = 36, 42, MOMENTUM
 ROW, D_INVERSE, RHO = 84, 90, 91
 FORCE, WEIGHT = 92, 98  # wrench from outside at the start; gravity in the body's frame
 # 104 to 115: of `variational_tree`
 MARKED = 116  # whether the body is eliminated, or stays as the last elimination left it; 117: of `discrete_corrections`
-COLUMN = K_A  # K S₁ of a joint of one degree of freedom, once its body is eliminated
+COLUMN = K_  # K S₁ of a joint of one degree of freedom, once its body is eliminated
 # CHANGE_COLUMNS of `moving`
 
 # Columns of `change_dof`, one row per degree of freedom of joints that are not helical: S at both ends, K S₁, S₀ᵀK, D⁻¹, ρ.
@@ -134,30 +154,24 @@ def misses_root_to_leaf(table, h):
         if s.change[i, MARKED] != 0.0:
             store9(s.change, i, R_1, end_rotation(R0, joint))
             store3(s.change, i, P_1, p1)
-            A, B, C, D = change_of_momentum(s.body, i, turn, h)
-            store9(s.change, i, K_A, A)
-            store9(s.change, i, K_B, B)
-            store9(s.change, i, K_C, C)
-            store9(s.change, i, K_D, D)
+            store_block(s.change, i, K_, change_of_momentum(s.body, i, turn, h))
 
 
 @inlined
-def pass_on(s, i, parent, A, B, C, D):
+def pass_on(s, i, parent, K):
     """X₀ᵀ K X₁ to the parent."""
     R0 = load9(s.change, i, R_0)
     p0 = load3(s.change, i, P_0)
     R1t = transpose3(load9(s.change, i, R_1))
     p1 = load3(s.change, i, P_1)
-    A = matmul3(matmul3(R0, A), R1t)
-    B = matmul3(matmul3(R0, B), R1t)
-    C = matmul3(matmul3(R0, C), R1t)
-    D = matmul3(matmul3(R0, D), R1t)
+    A = matmul3(matmul3(R0, stacked(angular(K[0]), angular(K[1]), angular(K[2]))), R1t)
+    B = matmul3(matmul3(R0, stacked(linear(K[0]), linear(K[1]), linear(K[2]))), R1t)
+    C = matmul3(matmul3(R0, stacked(angular(K[3]), angular(K[4]), angular(K[5]))), R1t)
+    D = matmul3(matmul3(R0, stacked(linear(K[3]), linear(K[4]), linear(K[5]))), R1t)
     A = add9(A, scale9(-1.0, times_hat(B, p1)))
     C = add9(C, scale9(-1.0, times_hat(D, p1)))
-    add_to9(s.change, parent, K_A, add9(A, hat_times(p0, C)))
-    add_to9(s.change, parent, K_B, add9(B, hat_times(p0, D)))
-    add_to9(s.change, parent, K_C, C)
-    add_to9(s.change, parent, K_D, D)
+    K = rows_of(add9(A, hat_times(p0, C)), add9(B, hat_times(p0, D)), C, D)
+    add_to_block(s.change, parent, K_, K)
 
 
 @inlined
@@ -172,17 +186,12 @@ def eliminate_body(table, i, passes):
     s = moving_of(table)
     if s.tree[i, KIND] != HELICAL:
         return eliminate_general(table, i, passes)
-    A = load9(s.change, i, K_A)
-    B = load9(s.change, i, K_B)
-    C = load9(s.change, i, K_C)
-    D = load9(s.change, i, K_D)
+    K = load_block(s.change, i, K_)
     t = helical_twist(s.body, i)
     j = s.tree[i, V]
-    column = k_times(A, B, C, D, t)
-    row = times_k(t, A, B, C, D)
-    whole = dot6(t, column) + s.resistance[j, ARMATURE]
-    scale = dot3(angular(t), angular(t)) * (abs(A[0]) + abs(A[4]) + abs(A[8]))
-    scale += dot3(linear(t), linear(t)) * (abs(D[0]) + abs(D[4]) + abs(D[8]))
+    column, row, whole = block_pivot(K, t, s.resistance[j, ARMATURE])
+    turning, sliding = abs(K[0][0]) + abs(K[1][1]) + abs(K[2][2]), abs(K[3][3]) + abs(K[4][4]) + abs(K[5][5])
+    scale = largest_pivot(t, turning, sliding)
     if not whole > SINGULAR * scale:
         return False
     d = 1.0 / whole
@@ -193,15 +202,7 @@ def eliminate_body(table, i, passes):
     parent = s.tree[i, PARENT]
     if parent >= 0:
         if passes:
-            n = angular(column)
-            f = linear(column)
-            w = angular(row)
-            v = linear(row)
-            A = less_outer(A, d, n, w)
-            B = less_outer(B, d, n, v)
-            C = less_outer(C, d, f, w)
-            D = less_outer(D, d, f, v)
-            pass_on(s, i, parent, A, B, C, D)
+            pass_on(s, i, parent, block_less_outer(K, scale6(d, column), row))
         pass_missing(s, i, parent, scale6(-1.0, p))
     return True
 
@@ -210,13 +211,10 @@ def eliminate_body(table, i, passes):
 def eliminate_general(table, i, passes):
     """The same for a joint of any number of freedoms."""
     s = moving_of(table)
-    A = load9(s.change, i, K_A)
-    B = load9(s.change, i, K_B)
-    C = load9(s.change, i, K_C)
-    D = load9(s.change, i, K_D)
+    K = load_block(s.change, i, K_)
     j = s.tree[i, V]
     nd = s.tree[i, DOF]
-    fill_pivot(s.change_dof, j, nd, A, B, C, D)
+    step_pivots(s.change_dof, j, nd, K)
     for d in range(nd):
         s.change_dof[j + d, D_D + d] += s.resistance[j + d, ARMATURE]
     if not invert_in_place(s.change_dof, j, nd):
@@ -226,8 +224,7 @@ def eliminate_general(table, i, passes):
     if parent < 0:
         return True
     if passes:
-        A, B, C, D = less_joint(s.change_dof, j, nd, A, B, C, D)
-        pass_on(s, i, parent, A, B, C, D)
+        pass_on(s, i, parent, less_joint(s.change_dof, j, nd, K))
     pass_missing(s, i, parent, scale6(-1.0, p))
     return True
 
@@ -251,29 +248,16 @@ def move_by(s, i, eta, out):
 
 
 @inlined
-def fill_pivot(a, j, nd, A, B, C, D):
+def step_pivots(a, j, nd, K):
     """K S₁, S₀ᵀK and S₀ᵀK S₁ of a joint of nd freedoms, into the rows from j on."""
-    for d in range(nd):
-        store6(a, j + d, COLUMN_D, k_times(A, B, C, D, load6(a, j + d, S_1)))
-        store6(a, j + d, ROW_D, times_k(load6(a, j + d, S_0), A, B, C, D))
-    for d in range(nd):
-        for e in range(nd):
-            a[j + d, D_D + e] = dot6(load6(a, j + d, S_0), load6(a, j + e, COLUMN_D))
+    left, right, U, Y = a[:, S_0 : S_0 + 6], a[:, S_1 : S_1 + 6], a[:, COLUMN_D : COLUMN_D + 6], a[:, ROW_D : ROW_D + 6]
+    block_pivots(K, left, right, U, Y, a[:, D_D : D_D + 6], j, nd)
 
 
 @inlined
-def less_joint(a, j, nd, A, B, C, D):
-    """K - K S₁ D⁻¹ S₀ᵀK, with D⁻¹ where `fill_pivot` left the pivot."""
-    for d in range(nd):
-        row = ZERO6  # row d of D⁻¹ S₀ᵀK
-        for e in range(nd):
-            row = add6(row, scale6(a[j + d, D_D + e], load6(a, j + e, ROW_D)))
-        column = load6(a, j + d, COLUMN_D)
-        A = less_outer(A, 1.0, angular(column), angular(row))
-        B = less_outer(B, 1.0, angular(column), linear(row))
-        C = less_outer(C, 1.0, linear(column), angular(row))
-        D = less_outer(D, 1.0, linear(column), linear(row))
-    return A, B, C, D
+def less_joint(a, j, nd, K):
+    """K - K S₁ D⁻¹ S₀ᵀK, with D⁻¹ where `step_pivots` left the pivot."""
+    return less_freedoms(K, a[:, COLUMN_D : COLUMN_D + 6], a[:, ROW_D : ROW_D + 6], a[:, D_D : D_D + 6], j, nd)
 
 
 @inlined

@@ -10,13 +10,13 @@ it, whatever their number. Limits add to the resistance of their freedoms. Conta
 
 from linkwork.contact.solver.problem import SIGN
 from linkwork.core.jit import inlined, routine
-from linkwork.dynamics.tree_factor import add_to_block, factor_leaf_to_root, load_block, solve_tree, store_block
+from linkwork.dynamics.tree_factor import factor_leaf_to_root, solve_tree
 from linkwork.simulation.moving import moving_of
 from linkwork.simulation.touching.arrays import factor_of, problem_of, sweeps_of, touch_of
 from linkwork.simulation.touching.sweeps.between import solve_between
 from linkwork.simulation.touching.sweeps.memory import BETWEEN, IS_SINGULAR, LOOP_ROWS
 from linkwork.simulation.touching.sweeps.points import all_rows, is_acting, push_of_row
-from linkwork.spatial.memory import add_to6, load3, load6, load9, store6
+from linkwork.spatial.memory import add_to6, add_to_block, load3, load6, load9, load_block, store6, store_block
 from linkwork.spatial.rotations import add3, cross3, dot3, scale3
 from linkwork.spatial.vectors import ZERO6, dot6, join, scale6
 
@@ -81,7 +81,7 @@ def load_tree(table, count, limits):
     F = factor_of(table)
     w = sweeps_of(table)
     for i in range(s.tree.shape[0]):
-        store_block(F.block, i, load_block(w.rigid, i))
+        store_block(F.block, i, 0, load_block(w.rigid, i, 0))
     for j in range(s.v.shape[0]):
         F.resistance[j] = w.armature[j]
     for c in range(count):
@@ -107,6 +107,7 @@ def add_stiffness(w, F, c, side, i):
     add_to_block(
         F.block,
         i,
+        0,
         (
             combine(g0, g1, g2, f0[0], f1[0], f2[0]),
             combine(g0, g1, g2, f0[1], f1[1], f2[1]),

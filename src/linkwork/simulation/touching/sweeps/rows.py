@@ -5,7 +5,7 @@ import math
 from linkwork.contact.solver.rows import NO_RESPONSE, fill_delassus, fill_rows, own_responses
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.aba import P_, S_D
-from linkwork.dynamics.tree_factor import factor_leaf_to_root, load_block, own_responses_root_to_leaf, store_block
+from linkwork.dynamics.tree_factor import factor_leaf_to_root, own_responses_root_to_leaf
 from linkwork.model.kernels.joint_kernels import helical_twist
 from linkwork.model.layout import ARMATURE, DOF, HELICAL, INERTIA, KIND, PARENT, V
 from linkwork.simulation.constrained.constraints import constraints_of
@@ -39,7 +39,7 @@ from linkwork.simulation.touching.sweeps.memory import (
     TOP_SPEED,
 )
 from linkwork.simulation.touching.sweeps.points import all_rows, judge_response, place_contacts, push_of_row
-from linkwork.spatial.memory import load3, load6, load9, load10, store3, store6
+from linkwork.spatial.memory import load3, load6, load9, load10, load_block, store3, store6, store_block
 from linkwork.spatial.rotations import ZERO3, matvec3, rotate_symmetric
 from linkwork.spatial.vectors import ZERO6, add6, dot6
 
@@ -107,7 +107,7 @@ def place_joints(table):
         else:
             for d in range(j, j + s.tree[i, DOF]):
                 store6(F.S, d, 0, to_world(R, load6(s.dof_work, d, S_D)))
-        store_block(w.rigid, i, rigid_block(R, load10(s.body, i, INERTIA)))
+        store_block(w.rigid, i, 0, rigid_block(R, load10(s.body, i, INERTIA)))
     for j in range(s.v.shape[0]):
         w.armature[j] = s.resistance[j, ARMATURE]
 
@@ -158,7 +158,7 @@ def eliminate_alone(table):
     F = factor_of(table)
     w = sweeps_of(table)
     for i in range(s.tree.shape[0]):
-        store_block(F.block, i, load_block(w.rigid, i))
+        store_block(F.block, i, 0, load_block(w.rigid, i, 0))
     for j in range(s.v.shape[0]):
         F.resistance[j] = w.armature[j]
     if not factor_leaf_to_root(s.tree, F):
@@ -239,7 +239,7 @@ def measure_by_tree(table, count, limits):
         K, alone = ZERO6, 0.0
         for side in range(2):
             if t.carrier[c, side] >= 0:
-                one = own_block(w, c, side, load_block(F.block, t.carrier[c, side]))
+                one = own_block(w, c, side, load_block(F.block, t.carrier[c, side], 0))
                 K = add6(K, one)
         if t.carrier[c, 0] >= 0 and t.carrier[c, 1] >= 0:
             alone = K[0]
