@@ -12,6 +12,7 @@ expected, there is none, with a LinkworkWarning: stale code would be worse than 
 from __future__ import annotations
 
 import hashlib
+import pickle
 import re
 import warnings
 from collections.abc import Callable
@@ -103,6 +104,18 @@ def processor() -> str:
     return f"{name} ({hashlib.sha256(features.encode()).hexdigest()[:8]}){also}"
 
 
+UNREADABLE = (
+    pickle.UnpicklingError,
+    EOFError,
+    TypeError,
+    AttributeError,
+    ImportError,
+    ValueError,
+    KeyError,
+    IndexError,
+)
+
+
 class _StampedImpl(caching.CompileResultCacheImpl):
     def __init__(self, py_func: Callable[..., Any]):
         self._locator_classes = locators()
@@ -149,7 +162,13 @@ class KernelCache:
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         shipped = load_shipped(shipped_folder(kernel_digest), self.function, signature, target_context)
-        return self.files.load_overload(signature, target_context) if shipped is None else shipped
+        if shipped is not None:
+            return shipped
+        try:
+            return self.files.load_overload(signature, target_context)
+        except UNREADABLE:  # damaged, or of types that have other names since: as if nothing were kept
+            self.files.flush()
+            return None
 
     def save_overload(self, signature: Any, data: Any) -> None:
         self.files.save_overload(signature, data)

@@ -1,6 +1,7 @@
 """How kernels are compiled: pieces of them, the stamp of their cache, and what happens without Numba's private parts."""
 
 import importlib
+import pickle
 import subprocess
 import sys
 import warnings
@@ -21,6 +22,47 @@ DECORATORS = ("@kernel", "@routine", "@inlined")
 
 
 # ------------------------------------------------------------------------------------------------------------------- cache
+
+
+@pytest.mark.parametrize("rest", [b"", b"damaged", b"cbuiltins\nNotThere\n."])
+def test_an_index_that_cannot_be_read_is_as_none(rest, monkeypatch, tmp_path):
+    """Damaged, or of types that have other names since: the kernel is compiled anew and kept again."""
+    monkeypatch.setattr(kernel_cache, "locators", lambda: [_Here])
+    monkeypatch.setattr(_Here, "folder", tmp_path, raising=False)
+    monkeypatch.setattr(kernel_cache, "load_shipped", lambda *given: None)
+    first = jit.kernel(_doubled)
+    assert first(2.0) == 4.0
+    (index,) = tmp_path.glob("*.nbi")
+    kept = index.read_bytes()
+    version = pickle.dumps(pickle.loads(kept), protocol=-1)
+    index.write_bytes(version + rest)
+    again = jit.kernel(_doubled)
+    assert again(2.0) == 4.0
+    assert index.read_bytes() == kept
+
+
+def _doubled(x):
+    return 2.0 * x
+
+
+class _Here(caching._CacheLocator):
+    """Keeps compiled code in a folder of the test."""
+
+    @classmethod
+    def from_function(cls, py_func, py_file):
+        return cls()
+
+    def get_cache_path(self):
+        return str(self.folder)
+
+    def get_source_stamp(self):
+        return 0
+
+    def get_disambiguator(self):
+        return "here"
+
+    def ensure_cache_path(self):
+        self.folder.mkdir(exist_ok=True)
 
 
 def test_the_stamp_covers_every_file_a_kernel_draws_on():
