@@ -226,3 +226,18 @@ def block_plus_outer(X, u, y):
 def block_less_outer(X, u, y):
     """X - u yᵀ"""
     return block_plus_outer(X, scale6(-1.0, u), y)
+
+
+@inlined
+def rigid_lower(inertia):
+    """Lower triangle of the 6x6 of a rigid inertia, row by row."""
+    m, x, y, z, xx, xy, xz, yy, yz, zz = inertia
+    o = 0.0
+    return (
+        xx,
+        xy, yy,
+        xz, yz, zz,
+        o, z, -y, m,
+        -z, o, x, o, m,
+        y, -x, o, o, o, m,
+    )  # fmt: skip

@@ -167,7 +167,7 @@ def retinal(tmp_path_factory):
 
 
 def test_parameters_of_a_force_field_file_hold(retinal):
-    """Torsions, energies and forces of retinal with charges: those of OpenMM, in vacuum and in solvent."""
+    """Torsions, energies and forces of retinal with charges: those of OpenMM, in vacuum."""
     topology, system, x, _ = retinal
     molecule = lw.molecules.from_openmm(topology, system, x, name="retinal")
     names = {index: atom.name for index, atom in enumerate(topology.atoms()) if atom.residue.name == "LYR"}

@@ -161,7 +161,7 @@ class AdaptiveDynamics(Dynamics):
         self._since_update = self.update_every  # the first step begins with an update
         self._updated_at = 0  # `steps_done` at the last update
         self._is_proven = False  # before the first update nothing is
-        self._through = StepsThrough(self)
+        self._through = StepsThrough(self, self._contact_state)
         if self._contact_state is not None:  # before the region begins: it places all bodies, and rigid parts anew
             self._contact_state.warn_of_overlaps(poses_in_rows(model, self._first_state))
         if self.max_active_joints is None:

@@ -14,6 +14,7 @@ from linkwork.core.checks import not_negative, positive, whole
 
 if TYPE_CHECKING:
     from linkwork.adaptive.dynamics.simulation import AdaptiveDynamics
+    from linkwork.simulation.touching.front import ContactState
 
 PARTS_OF_PATIENCE = 3  # of `update_every`: contacts ask for an update no sooner than a third of it after the last one
 # Of what `updating` counts: steps since the region was chosen, or since it is to be chosen anew; steps since it was chosen;
@@ -27,10 +28,10 @@ def patience_of(every: int) -> int:
 
 
 class StepsThrough:
-    """Makes steps of a simulation together with the updates between them."""
+    """Makes steps of a simulation together with the updates between them. contact: its part of that name, if it has one."""
 
-    def __init__(self, sim: AdaptiveDynamics):
-        self._sim = sim
+    def __init__(self, sim: AdaptiveDynamics, contact: ContactState | None):
+        self._sim, self._contact = sim, contact
         self._settings = np.zeros(SETTINGS)  # by which updates choose; what depends on the moment the kernel adds
         self._chosen: tuple[float | None, ...] = ()  # the same, to know a change
         self._progress = np.zeros(PROGRESS, dtype=np.int64)
@@ -45,7 +46,7 @@ class StepsThrough:
         """Whether updates need nothing from Python: with contact, for a number of joints that is not all of them, and with
         a floor of rounding that is known."""
         sim = self._sim
-        contact, most = sim._contact_state, sim.max_active_joints
+        contact, most = self._contact, sim.max_active_joints
         if contact is None or sim.contact is None or most is None or sim.water is not None:
             return False
         if not contact.touch.calls[-1] or sim._region.are_waiting:  # the first step finds the kernels that steps call

@@ -22,6 +22,7 @@ from linkwork.assembly.node_table import BODY, INDEX, LEFT, LOWER, NODE_KIND, RI
 from linkwork.core.jit import inlined, routine
 from linkwork.model.kernels.joint_kernels import helical_twist
 from linkwork.model.layout import ARMATURE, DOF, HELICAL, INERTIA, KIND, V
+from linkwork.spatial.inertia import rigid_lower
 from linkwork.spatial.ldl import backward, forward, ldl6
 from linkwork.spatial.memory import load3, load6, load9, load10
 from linkwork.spatial.simd import (
@@ -126,21 +127,6 @@ def plain_body(coef, o, f, phi, at):
     """[Φ | Φ f] of a body without branches."""
     m = load_rows(coef, o)
     store_rows(phi, at, set_lane(m, 6, six_lanes(combine(f, m))))
-
-
-@inlined
-def rigid_lower(inertia):
-    """Lower triangle of the 6x6 of a rigid inertia, row by row."""
-    m, x, y, z, xx, xy, xz, yy, yz, zz = inertia
-    o = 0.0
-    return (
-        xx,
-        xy, yy,
-        xz, yz, zz,
-        o, z, -y, m,
-        -z, o, x, o, m,
-        y, -x, o, o, o, m,
-    )  # fmt: skip
 
 
 @inlined

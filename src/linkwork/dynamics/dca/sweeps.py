@@ -28,12 +28,11 @@ from linkwork.dynamics.dca.nodes import (
     pass_hang,
     pass_joint,
     plain_body,
-    rigid_lower,
 )
 from linkwork.dynamics.dca.solid import hang_solid, is_solid, join_solid, motion_in_stretch
 from linkwork.model.kernels.joint_kernels import body_motion, joint_passive_effort
 from linkwork.model.layout import DAMPING, DOF, HELICAL, INERTIA, KIND, PARENT, STIFFNESS, Q, V
-from linkwork.spatial.inertia import gyroscopic_wrench
+from linkwork.spatial.inertia import gyroscopic_wrench, rigid_lower
 from linkwork.spatial.memory import load3, load6, load9, load10, store3, store6, store9
 from linkwork.spatial.simd import (
     flat6,

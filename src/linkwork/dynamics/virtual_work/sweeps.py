@@ -19,10 +19,11 @@ from typing import NamedTuple
 
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.jit import inlined, kernel, routine
-from linkwork.dynamics.dca.nodes import H_C, H_F, H_P, H_R, block_lower, invert_with_bias, rigid_lower
+from linkwork.dynamics.dca.nodes import H_C, H_F, H_P, H_R, block_lower, invert_with_bias
 from linkwork.dynamics.dca.sweeps import is_singular, velocities_root_to_leaf
 from linkwork.dynamics.virtual_work.constraint_basis import joint_basis, unit_block
 from linkwork.model.layout import ARMATURE, COMPOUND, DOF, INERTIA, KIND, V
+from linkwork.spatial.inertia import rigid_lower
 from linkwork.spatial.ldl import backward, forward, ldl6
 from linkwork.spatial.memory import add_to6, load3, load6, load9, load10, store6
 from linkwork.spatial.rotations import IDENTITY3, ZERO3

@@ -10,7 +10,6 @@ import math
 
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.dynamics.aba import ACCELERATION, TWIST
-from linkwork.dynamics.dca.nodes import rigid_lower
 from linkwork.dynamics.linear.semidefinite import factor_semidefinite, solve_semidefinite
 from linkwork.loops.frames import relate_all_frames
 from linkwork.loops.rows import constraint_row
@@ -27,6 +26,7 @@ from linkwork.simulation.energy import energies
 from linkwork.simulation.integrators.chart import integrate
 from linkwork.simulation.loading.accelerate import EXPLICIT, accelerate, articulate, world_poses_root_to_leaf
 from linkwork.simulation.moving import LOADS, LOOPS_CONTRADICT, LOOPS_OPEN, OK, moving_of
+from linkwork.spatial.inertia import rigid_lower
 from linkwork.spatial.ldl import forward, ldl6
 from linkwork.spatial.memory import add_to6, load6, load10, store6
 from linkwork.spatial.vectors import ZERO6, add6, dot6, scale6

@@ -8,13 +8,12 @@ with c⁺ x p⁺ = c x p⁺ nothing of the momentum about the world's origin goe
 
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.dynamics.aba import P_, R_
-from linkwork.dynamics.dca.nodes import rigid_lower
 from linkwork.model.layout import ARMATURE, FREE, INERTIA, KIND, PARENT, ROTATION, Q, V
 from linkwork.simulation.loading.accelerate import load_wrench, place_and_move, world_poses_root_to_leaf
 from linkwork.simulation.momentum.free_spin import inertia_about_centre, mean_turn
 from linkwork.simulation.momentum.planar_base import planar_change, planar_way, planar_wrench
 from linkwork.simulation.moving import COMPOSITES_READY, LOADS, moving_of
-from linkwork.spatial.inertia import rigid_times_twist, rigid_to_parent
+from linkwork.spatial.inertia import rigid_lower, rigid_times_twist, rigid_to_parent
 from linkwork.spatial.ldl import backward, forward, ldl6
 from linkwork.spatial.memory import add_to6, load3, load6, load9, load10, store3, store6, store10
 from linkwork.spatial.rotations import add3, cross3, matvec3, scale3, sub3, tmatvec3

@@ -138,7 +138,10 @@ def first_meeting(table, h, count, soon):
         a, b = t.carrier[c, 0], t.carrier[c, 1]
         before = speed_before(s, t, a, point, normal) - speed_before(s, t, b, point, normal)
         after = speed_after(s, t, a, point, normal) - speed_after(s, t, b, point, normal)
-        until = time_to_meet(contacts.data[c, GAP] - (rest if before >= -slow else 0.0), before, after, h)
+        gap = contacts.data[c, GAP]
+        until = time_to_meet(gap - (rest if before >= -slow else 0.0), before, after, h)
+        if gap < -rest:  # what spins by radians per step sinks in while rates at both ends of it say that it parts
+            until = 0.0
         bounces = bounces or (until <= soon and -contacts.data[c, RESTITUTION] * before > slow)
         soonest = min(soonest, until)
     limits = near_limits(table, h)
