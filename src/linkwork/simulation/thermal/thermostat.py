@@ -25,7 +25,7 @@ from linkwork.dynamics.aba import (
 from linkwork.errors import StateError
 from linkwork.loops.system import loop_plan
 from linkwork.model.layout import ARMATURE, INERTIA
-from linkwork.model.model import Model
+from linkwork.model.model import Model, ModelArrays
 from linkwork.simulation.constrained.constraints import constraints_of, is_constrained
 from linkwork.simulation.constrained.loop_forces import stop_slips
 from linkwork.simulation.moving import OK, Moving, moving_of
@@ -152,21 +152,13 @@ class Thermostat:
     def efforts(self, moving: Moving, bodies: int, velocities: int) -> FloatArray:
         """Efforts of Fixman's potential at q on a moving linkage, shape (velocities,)."""
         work, dof_work, mobility, scratch = self._fixman
-        arrays = (
-            moving.tree[:bodies],
-            moving.body[:bodies],
-            moving.screws,
-            moving.dof[:velocities],
-            moving.rest,
-            moving.q,
-        )
-        tree, body, screws, dof, rest, q = arrays
+        tree, body, dof = moving.tree[:bodies], moving.body[:bodies], moving.dof[:velocities]
+        arrays = ModelArrays(tree, body, moving.screws, dof, moving.rest, self._still)
         slopes = self._slopes[:velocities]
         still = np.zeros(velocities)
         value = log_det_and_slopes(
-            (tree, body, screws, dof, rest, self._still), q, still, still[:0], np.zeros((0, 6)), work, dof_work, mobility,
-            scratch, slopes,
-        )  # fmt: skip
+            arrays, moving.q, still, still[:0], np.zeros((0, 6)), work, dof_work, mobility, scratch, slopes
+        )
         if not math.isfinite(value):
             raise StateError("the mass matrix is singular here; Fixman's potential does not exist.")
         return -0.5 * self._root * self._root * slopes
