@@ -86,7 +86,7 @@ def test_what_was_measured_long_ago_is_measured_again_a_few_bodies_per_step(monk
     """A long chain under tension: after the first solve no call goes through all bodies."""
     monkeypatch.setattr(floor, "WORTH_MEASURING", 2)
     model = lw.library.molecule(3000).compile()
-    sim = lw.QuasiStatics(model, model.neutral(), tolerance=2.0**-11)
+    sim = lw.QuasiStatics(model, model.neutral(), tolerance=2.0**-13)
     sim.apply_wrench(1500, force=(0.0, 0.0, 1.0), frame="world")
     sim.step(1e-3)
     begun, visits = 0, []

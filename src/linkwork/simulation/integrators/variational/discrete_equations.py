@@ -72,7 +72,7 @@ from linkwork.spatial.vectors import add6, join
 EPS = float(np.finfo(float).eps)
 # Of the displacements in a step: whole ones, parts (whose energy is judged), floating trees with loops or contact (momentum
 # is kept to this).
-SOLVE_TOLERANCE, PART_TOLERANCE, FLOATING_TOLERANCE = 1e-12, 1e-6, 1e-14
+SOLVE_TOLERANCE, PART_TOLERANCE, FLOATING_TOLERANCE = 1e-12, 1e-9, 1e-14
 LOOSER = (
     1e-9  # [1/rad²] of the displacements as well: a small part of what the step itself errs by, where joints turn far
 )
