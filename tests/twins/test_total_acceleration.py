@@ -8,7 +8,7 @@ from tests.helpers.metric import by_sum
 
 import linkwork as lw
 from linkwork.adaptive.metric.factor import AT_REST
-from linkwork.adaptive.quasi_statics.simulation import LEFT_TO_ROUNDING
+from linkwork.adaptive.quasi_statics.floor import LEFT_TO_ROUNDING
 from linkwork.adaptive.workspace import HEAP_COUNT
 from linkwork.assembly.node_table import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, SUM, TOP
 from linkwork.dynamics.dca.nodes import IN_1, IN_2, INPUT_COLUMNS

@@ -81,6 +81,7 @@ def form_floor(sim: QuasiStatics, goal: float | None) -> tuple[float, float]:
             if is_due and not comparison.is_running:  # another is made, a few bodies per step
                 comparison.begin(sim, joints, total, largest)
             return likely
+        _leave_room(sim, likely, goal)
     comparison.begin(sim, joints, total, largest)
     comparison.finish()
     if not learn(sim):
@@ -140,16 +141,15 @@ def learn(sim: QuasiStatics) -> bool:
 
 
 def _is_small(sim: QuasiStatics, floors: tuple[float, float], goal: float | None) -> bool:
-    """Whether the tolerance is kept with such floors, and not for their sake.
-
-    Where they are small and the bound is too near the tolerance for them, solves to come leave them room.
-    """
+    """Whether the tolerance is kept with such floors, and not for their sake."""
     bound, part = error_bound(sums_of(sim._tree.run), sim.measure, floors)
-    if goal is None or part > SMALL_PART * goal:
-        return False
-    if bound > goal:
+    return goal is not None and part <= SMALL_PART * goal and bound <= goal
+
+
+def _leave_room(sim: QuasiStatics, floors: tuple[float, float], goal: float) -> None:
+    """Where known floors are small, and the bound was too near the tolerance for them: solves to come leave them room."""
+    if error_bound(sums_of(sim._tree.run), sim.measure, floors)[1] <= SMALL_PART * goal:
         sim._measured_floor[LEFT_OUT] = SMALL_PART
-    return bound <= goal
 
 
 def left_to_solves(known: FloatArray) -> float:

@@ -31,9 +31,12 @@ def explain_contact(model: Model, status: int, touch: ta.Touch, shapes: ShapeTab
         where = f", most of all between '{model.body_names[worst]}' and '{name}'"
     if status != mv.CONTACT_ENDLESS:
         where += f", even in parts of {SHORTEST:.2g} of the step"
-    speed = float(np.abs(touch.began_v).max(initial=0.0))
+    k = int(np.abs(touch.began_v).argmax()) if touch.began_v.size else -1
+    is_whole = touch.began_v.size == model.nv  # not the joints of an active region alone
+    named = f", '{model.joint_names[model.joint_of(k, 'v')]}'," if is_whole and k >= 0 else ""
+    speed = abs(touch.began_v.item(k)) if k >= 0 else 0.0
     return StateError(
-        f"{CAUSES[status]}{where}. The fastest joint before it moves at {speed:.3g} rad/s or m/s. Look for bodies that "
-        "begin inside each other, for masses and inertias that differ by many orders of magnitude, or for loads that are "
-        "too strong."
+        f"{CAUSES[status]}{where}. The fastest joint before it{named} moves at {speed:.3g} rad/s or m/s. Look for "
+        "bodies that begin inside each other, for masses and inertias that differ by many orders of magnitude, or for loads "
+        "that are too strong."
     )
