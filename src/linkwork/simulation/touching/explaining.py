@@ -37,6 +37,6 @@ def explain_contact(model: Model, status: int, touch: ta.Touch, shapes: ShapeTab
     speed = abs(touch.began_v.item(k)) if k >= 0 else 0.0
     return StateError(
         f"{CAUSES[status]}{where}. The fastest joint before it{named} moves at {speed:.3g} rad/s or m/s. Look for "
-        "bodies that begin inside each other, for masses and inertias that differ by many orders of magnitude, or for loads "
-        "that are too strong."
+        "bodies that begin inside each other, for masses and inertias that differ by many orders of magnitude, or "
+        "for loads that are too strong."
     )
