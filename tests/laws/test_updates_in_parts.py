@@ -52,6 +52,17 @@ def disturb(sim, force, rng, k):
         )
 
 
+def assert_bound_is_what_is_hidden(model, sim, report):
+    """The bound of an update is the size of the accelerations that its region hides, found by `aba`."""
+    qdd = lw.forward_dynamics(model, sim.state, efforts_of(sim), wrenches_of(sim))
+    still = np.ones(model.n_bodies, dtype=bool)
+    still[sim.active_bodies] = False
+    joint = np.repeat(np.arange(model.n_bodies), [joint.nv for joint in model.joints])
+    hidden = float(np.sqrt((qdd[still[joint]] ** 2).sum()))
+    assert hidden <= report.error_bound
+    assert report.error_bound - report.rounding_floor <= hidden + rounding(condition=1e6, scale=np.abs(qdd).max())
+
+
 def test_the_bound_is_what_is_hidden_whatever_changed_since(model):
     """Root of the sum of squares over joints at rest, by `aba`, at the state of the update and with its loads."""
     sim, force = loaded(model, measure="absolute_linkage")
@@ -62,13 +73,7 @@ def test_the_bound_is_what_is_hidden_whatever_changed_since(model):
         disturb(sim, force, rng, k)
         ready.add(sim.view.region._still_ready())
         report = sim.update_region(10 * H)
-        qdd = lw.forward_dynamics(model, sim.state, efforts_of(sim), wrenches_of(sim))
-        still = np.ones(model.n_bodies, dtype=bool)
-        still[sim.active_bodies] = False
-        joint = np.repeat(np.arange(model.n_bodies), [joint.nv for joint in model.joints])
-        hidden = float(np.sqrt((qdd[still[joint]] ** 2).sum()))
-        assert hidden <= report.error_bound
-        assert report.error_bound - report.rounding_floor <= hidden + rounding(condition=1e6, scale=np.abs(qdd).max())
+        assert_bound_is_what_is_hidden(model, sim, report)
     assert ready == {choice.ALL_READY, choice.ALL_BUT_DIRTY, choice.MATRICES_READY}
 
 
@@ -143,10 +148,4 @@ def test_the_bound_knows_a_load_of_the_world_that_comes_back(make_tree):
         else:
             sim.apply_wrench(60, force=(20.0, 30.0, 10.0), frame="world")
         report = sim.update_region(10 * H)
-        qdd = lw.forward_dynamics(model, sim.state, efforts_of(sim), wrenches_of(sim))
-        still = np.ones(model.n_bodies, dtype=bool)
-        still[sim.active_bodies] = False
-        joint = np.repeat(np.arange(model.n_bodies), [joint.nv for joint in model.joints])
-        hidden = float(np.sqrt((qdd[still[joint]] ** 2).sum()))
-        assert hidden <= report.error_bound
-        assert report.error_bound - report.rounding_floor <= hidden + rounding(condition=1e6, scale=np.abs(qdd).max())
+        assert_bound_is_what_is_hidden(model, sim, report)
