@@ -24,7 +24,8 @@ from linkwork.contact.geometry.distance import distances, make_scratch
 from linkwork.core import jit
 from linkwork.dynamics.front import ALGORITHMS
 from linkwork.dynamics.paths.path_union import respond_together
-from linkwork.dynamics.tree_factor import factor_and_solve, make_tree_factor
+from linkwork.dynamics.tree_elimination import factor_and_solve
+from linkwork.dynamics.tree_factor import make_tree_factor
 from linkwork.dynamics.virtual_work.constraint_basis import basis_of_joint
 from linkwork.envs.snake_crawl import SnakeCrawl, read_snake
 from linkwork.haptics.sharing import layout as at
