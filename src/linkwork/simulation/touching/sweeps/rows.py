@@ -97,7 +97,9 @@ def place_joints(table):
     s = moving_of(table)
     F = factor_of(table)
     w = sweeps_of(table)
-    for i in range(s.tree.shape[0]):
+    n = s.tree.shape[0]
+    for i in range(n):
+        F.order[i] = n - 1 - i
         R = load9(s.world, i, 0)
         parent, j = s.tree[i, PARENT], s.tree[i, V]
         r = matvec3(load9(s.world, parent, 0), load3(s.work, i, P_)) if parent >= 0 else ZERO3
