@@ -242,8 +242,8 @@ def sliding_of(s, t, data, c):
 
 @inlined
 def is_for_sweeps(s, t, x, count, limits):
-    """Whether the solve is made by sweeps over the tree: where contacts, limits and loops are many for its size. Couplings of
-    joints are known to the matrix only. A threshold of one asks for sweeps wherever they can be made."""
+    """Whether the solve is made by sweeps over the tree: where contacts, limits and loops are many for its size. Couplings
+    of joints are known to the matrix only. A threshold of one asks for sweeps wherever they can be made."""
     fewest, many = t.counts[FEWEST_BY_SWEEPS], count + limits + x.row.shape[0] // 3
     if t.counts[LAW] != COUPLED or many < fewest or x.offset.shape[0] > 0:
         return False

@@ -4,7 +4,7 @@ A row with the wrenches f_a and f_b of a unit impulse on its bodies answers velo
 adds f G fᵀ to the block of each body, and couples the two by f_a G f_bᵀ (`dynamics.tree_couplings`). Its own response comes
 from the joints between its bodies and the one where their paths to the world meet, and from the response Λ of that one:
 
-    K = Σ u D⁻¹ u + (p_a + p_b)·Λ (p_a + p_b)        u, p: of (2) of `dynamics.tree_elimination`                      (28)
+    K = Σ u D⁻¹ u + (p_a + p_b)·Λ (p_a + p_b)        u, p: of (2) of `dynamics.tree_elimination`
 """
 
 from linkwork.core.jit import inlined, routine
@@ -80,7 +80,7 @@ def climb(tree, F, i, p, q, K):
 
 @routine
 def response_between(tree, F, a, f_a, g_a, b, f_b, g_b):
-    """(28): velocity of the row of wrenches g per impulse on that of f, of two rows between the same bodies; -1: the world.
+    """Velocity of the row of wrenches g per impulse on that of f, of two rows between the same bodies; -1: the world.
 
     The tree is eliminated alone, and its blocks are responses of bodies to impulses on them.
     """
