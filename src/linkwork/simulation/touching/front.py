@@ -36,6 +36,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 FIRST_CONTACTS, FIRST_SLOTS, FIRST_LIMITS = 64, 32, 16  # room at first; it doubles where a step needs more
+COUPLINGS_PER_ROW = 4  # of bodies, per contact and row of a loop: with those that come while a tree is eliminated
 FEWEST_BY_SWEEPS = 32  # contacts and limits: fewer are solved faster by their matrix of responses
 NAMED_AT_MOST = 4
 SHORT = 0.125  # of a step: parts as short as this are told of
@@ -128,8 +129,8 @@ class ContactState:
         self.problem = self.problem._replace(loop_first=np.array([0, *(x.stop for x in rows)], dtype=np.int64))
         total = 3 * self.contacts.ids.shape[0] + self.touch.bound.shape[0] + self.problem.loop_rate.shape[0]
         self.system = make_system(total, self.problem.v_free.shape[0])
-        self.factor = make_tree_factor(model.n_bodies, model.nv)
         sizes = (self.contacts.ids.shape[0], self.touch.bound.shape[0], self.problem.loop_rate.shape[0])
+        self.factor = make_tree_factor(model.n_bodies, model.nv, COUPLINGS_PER_ROW * (sizes[0] + sizes[2]))
         self.sweeps = make_sweeps(model.n_bodies, model.nv, *sizes)
 
     @property
@@ -148,6 +149,22 @@ class ContactState:
         """
         self.touch = self.touch._replace(piece=piece, pose=pose)
         self.touch.counts[ta.STOPS_AT_CHANGES] = 1
+
+    def update_between_steps(self, region: IntArray, choice: FloatArray) -> None:
+        """Steps may update the region with this table, chosen by `choice`; the table is to be described anew."""
+        self.touch = self.touch._replace(region=region, choice=choice)
+
+    def begin_turns(self, kernels: tuple[int, ...], every: int, since: int, made: int) -> None:
+        """Steps make updates from now on. kernels: by these addresses. every: steps between two updates; since, made: steps
+        since the last one, or that many where one is due, and steps since it in truth."""
+        self.touch.turns[ta.EVERY :] = (every, since, made, 0, 0, *kernels)
+
+    def end_turns(self) -> tuple[int, int, int, int]:
+        """Steps make no more updates: since, made, how many there were and whether one failed."""
+        turns = self.touch.turns
+        turns[ta.EVERY] = 0
+        since, made, updates, failed = turns[ta.SINCE : ta.UPDATE].tolist()
+        return since, made, updates, failed
 
     def watch(self, patience: int) -> None:
         """No contact has changed since now. patience: steps without impulse after which one has broken, and steps from now
