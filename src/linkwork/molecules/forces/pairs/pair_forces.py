@@ -32,6 +32,7 @@ def eight_pairs(law, fades, r2, inverse, inverse2, sigma, depth, qq):
     s6 = s2 * s2 * s2
     attraction = depth * s6
     coulomb = qq * inverse
+    field = k_field * qq
     dispersion = attraction * (-1.0 + s6)
     push = attraction * (-6.0 + 12.0 * s6)  # -r dE/dr
     if fades:
@@ -43,13 +44,8 @@ def eight_pairs(law, fades, r2, inverse, inverse2, sigma, depth, qq):
         S = 1.0 - x * x * x * (10.0 - x * (15.0 - 6.0 * x))
         push = push * S - dispersion * slope * r
         dispersion = dispersion * S
-    energy = dispersion + (coulomb - c_field * qq)
-    g = (push + coulomb) * inverse2
-    if k_field != 0.0:  # zero in implicit solvent, which screens charges itself
-        field = k_field * qq
-        energy = energy + field * r2
-        g = g - 2.0 * field
-    return energy, g
+    energy = dispersion + coulomb + (field * r2 - c_field * qq)
+    return energy, (push + coulomb) * inverse2 - 2.0 * field
 
 
 @routine
