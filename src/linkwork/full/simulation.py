@@ -34,8 +34,8 @@ from linkwork.simulation.parts.moving_linkage import Stepping
 from linkwork.simulation.reporting.extremes import fastest
 from linkwork.simulation.reporting.failures import explain_step
 from linkwork.simulation.reporting.snapshot import read_only_state
+from linkwork.simulation.stepping.evaluate import accelerations_now
 from linkwork.simulation.stepping.evaluate_loops import closed_accelerations_now
-from linkwork.simulation.stepping.evaluate_tree import accelerations_now
 from linkwork.simulation.stepping.from_python import Ended, advance_in_python
 from linkwork.simulation.thermal.langevin import Langevin
 from linkwork.simulation.touches import choose_limits
