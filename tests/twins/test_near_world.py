@@ -10,7 +10,7 @@ from linkwork.contact.shape_table import shape_table
 from linkwork.contact.tables import DISTANCES
 from linkwork.contact.volumes import all_open, make_volumes
 from linkwork.contact.whole_search import find_all_contacts, make_finder
-from linkwork.dynamics.front import body_poses
+from linkwork.dynamics.quantities.motion import body_poses
 
 MARGIN = 1e-3
 STEPS = 600

@@ -15,8 +15,9 @@ from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import flag, one_of, positive, whole
 from linkwork.core.messages.deprecation import once_positional
 from linkwork.core.units import told_in, unit
-from linkwork.dynamics.front import ALGORITHMS, Energy
+from linkwork.dynamics.front import ALGORITHMS
 from linkwork.dynamics.inputs import as_model
+from linkwork.dynamics.quantities.motion import Energy
 from linkwork.environment.water import Water, integrator_in_water
 from linkwork.errors import LinkworkError, StateError
 from linkwork.full.implicit_euler import ImplicitEuler, note_euler_step

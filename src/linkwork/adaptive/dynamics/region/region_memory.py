@@ -11,7 +11,7 @@ from linkwork.adaptive.allocation import allocate
 from linkwork.adaptive.dynamics.reduced.reduced import COUNTS, Reduced
 from linkwork.adaptive.workspace import Bundles
 from linkwork.core.arrays import FloatArray, IntArray, untouched
-from linkwork.dynamics.front import body_poses
+from linkwork.dynamics.quantities.motion import body_poses
 from linkwork.errors import StateError
 from linkwork.model.kernels.joint_kernels import helical_twist
 from linkwork.model.layout import DOF, FREE, HELICAL, KIND, PARENT
