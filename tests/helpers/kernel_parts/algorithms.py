@@ -10,7 +10,8 @@ import numpy as np
 
 import linkwork as lw
 from linkwork.dynamics.front import ALGORITHMS
-from linkwork.dynamics.tree_factor import factor_and_solve, make_tree_factor
+from linkwork.dynamics.tree_elimination import factor_and_solve, factor_coupled
+from linkwork.dynamics.tree_factor import make_tree_factor
 from linkwork.dynamics.virtual_work.constraint_basis import basis_of_joint
 from linkwork.reference import joint_calculus as calculus
 from tests.helpers.kernel_parts.mechanisms import SMALL, STEPS, H, mixed_joints, slow
@@ -43,6 +44,12 @@ def full_algorithms(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
     F.block[:], F.effort[:] = np.eye(6).ravel(), effort
     assert factor_and_solve(m.arrays.tree, F)
     yield "solved tree", F.x
+    F = make_tree_factor(m.n_bodies, m.nv, 20)
+    F.S[:], F.r[:], F.resistance[:] = rng.normal(size=F.S.shape), rng.normal(size=F.r.shape), 1.0
+    F.block[:], F.effort[:] = 9.0 * np.eye(6).ravel(), effort
+    pairs = np.array([[0, 2], [1, 4], [2, 4]])
+    assert factor_coupled(m.arrays.tree, F, pairs, np.tile(np.eye(6).ravel(), (3, 2)))
+    yield "solved tree with couplings", F.x
 
 
 def kinematics(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
