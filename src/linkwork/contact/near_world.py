@@ -7,7 +7,9 @@ that its front had gone until then; `gone` is that way, a sum over steps of the 
     clearance now  ≥  known - gone                                                                                 (18)
 
 so that a volume is left alone for as long as known - gone > margin + reach. When other joints begin to move, fronts are
-others: a new one takes over from any of the old ones, and so has gone as far as the one that went farthest. A node of which
+others: parts of an old one have gone as far as it has, and one made of several as far as that of them which went farthest
+(`volumes.make_rigid`, `make_open`). So the `gone` of the front that a point is in grows by its way or more, whichever fronts
+that are, and (18) holds for every volume. A node of which
 a part touches is not compared again and again: what is known of its two parts says where to go on. A body that stays near
 an obstacle is not compared with all of them again either: `nearest` names the two that were nearest, and `beyond` does for
 the others what `known` does for all. Of these two a plane is kept that has all of the obstacle behind it: while the body is
@@ -78,13 +80,11 @@ def forget_clearances(volumes):
 def go_to(volumes, row, R, p):
     """A front stands at R, p now: adds its way since the last time to `gone`, and returns that; see above.
 
-    One that was a front in the present region or in the one before has stood somewhere.
+    One that was a front in the present region or in the one before has stood somewhere; another one has just become one.
     """
     region = int(volumes.travel[REGION])
     if volumes.part_in[row] >= region - 1:
         volumes.gone[row] += displacement(volumes, row, R, p)
-    else:
-        volumes.gone[row] = volumes.travel[TRAVEL]
     volumes.part_in[row] = region
     store9(volumes.stood, row, 0, R)
     store3(volumes.stood, row, 9, p)

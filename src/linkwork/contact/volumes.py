@@ -260,6 +260,20 @@ def make_rigid(volumes, k):
     store3(volume, k, HALF, half)
     volumes.rigid[k] = 1
     volumes.made[k] += 1
+    first, second = parts(volumes, k)
+    gone = volumes.gone[first] if second < 0 else max(volumes.gone[first], volumes.gone[second])
+    volumes.gone[as_shapes(volumes, k)] = gone
+
+
+@routine
+def make_open(volumes, k):
+    """Node k is open from now on; parents before children. What it is made of has gone as far as it has."""
+    if volumes.rigid[k] != 0:
+        volumes.rigid[k] = 0
+        gone = volumes.gone[as_shapes(volumes, k)]
+        for part in parts(volumes, k):
+            if part >= 0:
+                volumes.gone[part] = gone
 
 
 @inlined
