@@ -55,6 +55,7 @@ class Volumes(NamedTuple):
     volume: Float2  # (N+n, 8)  centre, half edges [m], reach [m]; rows from N on: own shapes of the bodies
     around: Float2  # (N+n, 8)  box of the world's directions around what is right below an open node
     known: Float1  # (N+n,)    distance from all obstacles when last looked at, plus `gone` then [m]; see near_world
+    by_parts: Byte1  # (N,)     1 where a box was near an obstacle when last compared: now its parts tell
     stood: Float2  # (N+n, 12) world pose of a rigid part right below moving joints at the last look
     gone: Float1  # (N+n,)    way of such a part: the largest of any of its points, summed over steps [m]
     part_in: Int1  # (N+n,)    number of the region in which it last was such a part
@@ -96,6 +97,7 @@ def make_volumes(assembly: Any, table: ShapeTable) -> Volumes:
         volume=volume,
         around=volume.copy(),
         known=np.full(N + n, -np.inf),
+        by_parts=np.zeros(N, dtype=np.uint8),
         stood=np.zeros((N + n, 12)),
         gone=np.zeros(N + n),
         part_in=np.zeros(N + n, dtype=np.int64),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from linkwork.adaptive.dynamics.region.choice import HORIZON, PASSES, PATIENCE, SETTINGS
+from linkwork.adaptive.dynamics.region.choice import ASKED, HORIZON, PASSES, PATIENCE, SETTINGS
 from linkwork.adaptive.dynamics.region.floor import form_floor, is_wanted
 from linkwork.adaptive.measures import MEASURES
 from linkwork.adaptive.workspace import UNTIL_ASKED
@@ -31,6 +33,17 @@ class StepsThrough:
         self._sim, self._contact = sim, contact
         self._settings = np.zeros(SETTINGS)  # by which updates choose; what depends on the moment the kernel adds
         self._chosen: tuple[float | None, ...] = ()  # the same, to know a change
+        self._is_asked = False
+        self._is_tree = not sim.model.is_constrained
+
+    @contextmanager
+    def measured(self) -> Iterator[None]:
+        """Calls of steps that a report follows, so that their last update measures its bound."""
+        self._is_asked = True
+        try:
+            yield
+        finally:
+            self._is_asked = False
 
     def get_ready(self) -> None:
         """Loads the kernels before they are needed: no step waits for them."""
@@ -57,6 +70,8 @@ class StepsThrough:
         if chosen != self._chosen:
             self._settings[: HORIZON + 1] = self._chosen = chosen
         self._settings[PATIENCE] = patience_of(every)
+        # `aba`, which tells the bound later, knows of nothing that holds joints.
+        self._settings[ASKED] = self._is_asked or bool(sim._region.pins) or not self._is_tree
         sim._tree.run.counts[UNTIL_ASKED] = 0
         sim._region.begin_turns(self._settings, every, sim._since_update, sim.steps_done - sim._updated_at)
 

@@ -67,9 +67,10 @@ ROOM = 0.7  # of a tolerance on a sum is spent on what stays closed, the rest on
 # READY: what ASSEMBLE has left to do: everything; nothing; all biases, for loads are others and opened nodes; or
 # biases of nodes that are DIRTY.
 # CLOSED: nodes that may get columns and factor. WAITING: how many were left for later, written by the update.
+# ASKED: whether a report follows the steps between which updates are made, so that PASSES can be known.
 MEASURE, TOLERANCE, MOST, HORIZON, WANTS_ALL, PASSES, PATIENCE, STEPPED, TOUCHES, EVALUATIONS = range(10)
-READY, CLOSED, WAITING = range(10, 13)
-SETTINGS = 13
+READY, CLOSED, WAITING, ASKED = range(10, 14)
+SETTINGS = 14
 ALL_AT_ONCE = 2.0**62  # in the place of CLOSED
 NOT_READY, ALL_READY, MATRICES_READY, ALL_BUT_DIRTY = range(4)  # values of READY
 
