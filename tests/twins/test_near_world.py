@@ -129,10 +129,10 @@ def test_a_state_that_is_set_is_looked_at_anew():
 
 
 def forget(sim):
-    """Nothing is known of any distance, plane or place inside rigid parts."""
+    """Nothing is known of any distance or plane."""
     volumes = sim.view.contact.finder.volumes
     volumes.known[:], volumes.beyond[:], volumes.planes[:] = -np.inf, -np.inf, np.inf
-    volumes.pairs_known[:], volumes.inside[:] = -1.0, -1.0
+    volumes.pairs_known[:] = -1.0
 
 
 def tree_on_stones(seed):

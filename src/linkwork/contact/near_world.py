@@ -154,7 +154,7 @@ def look_at_body(finder, front, k, R, p, V, reach, base):
         volumes.known[k] = math.inf
         return
     gone = volumes.gone[front]
-    Ri, pi = pose_of_body(volumes, front, body_of(volumes, k), finder.pairs[base, 1])
+    Ri, pi = pose_inside(volumes, front, finder.pairs[base, 1])
     pk = add3(matvec3(R, pi), p)
     Vk = carried_twist(V, p, pk)
     reach = min(reach, twist_reach(Vk, volumes.volume, k, query[STEP]))
@@ -185,18 +185,6 @@ def pose_inside(volumes, front, node):
         R, p = compose_pose(load9(volumes.place, node, 0), load3(volumes.place, node, 9), R, p)
         node = volumes.nodes[node, UP]
     return R, p
-
-
-@routine
-def pose_of_body(volumes, front, body, node):
-    """The same of a body, which stands as its node does; it is kept for as long as the front stays as it was made."""
-    inside = volumes.inside
-    if inside[body, 12] != front or inside[body, 13] != volumes.made[front]:
-        R, p = pose_inside(volumes, front, node)
-        store9(inside, body, 0, R)
-        store3(inside, body, 9, p)
-        inside[body, 12], inside[body, 13] = front, volumes.made[front]
-    return load9(inside, body, 0), load3(inside, body, 9)
 
 
 @inlined

@@ -65,9 +65,6 @@ class Volumes(NamedTuple):
     planes: (
         Float2  # (n, 8)    planes with the nearest two behind them: normal, height along it [m]; infinite: not known
     )
-    inside: (
-        Float2  # (n, 14)   pose of a body in the rigid part that it was last found in; that part, and its `made` then
-    )
     made: Int1  # (N+n,)    how often a node has become rigid
     pairs_known: Float2  # (P, 17)   what is known of pairs of rigid parts; see near_itself
 
@@ -105,7 +102,6 @@ def make_volumes(assembly: Any, table: ShapeTable) -> Volumes:
         nearest=np.full((n, 2), -1, dtype=np.int64),
         beyond=np.full(n, -np.inf),
         planes=np.full((n, 8), np.inf),
-        inside=np.full((n, 14), -1.0),
         made=np.zeros(N + n, dtype=np.int64),
         pairs_known=np.full((pairs_kept(n), 17), -1.0),
     )

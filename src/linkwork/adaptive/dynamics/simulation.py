@@ -387,7 +387,8 @@ class AdaptiveDynamics(Dynamics):
         time = horizon if horizon is not None else self.horizon
         if time is None:
             raise StateError("update_region needs a horizon [s]: give one here or to AdaptiveDynamics.")
-        self._update(positive(time, "horizon"))
+        with self._through.measured():
+            self._update(positive(time, "horizon"))
         return self.report
 
     def _update(self, horizon: float, passes: bool = False) -> None:
@@ -402,6 +403,8 @@ class AdaptiveDynamics(Dynamics):
             counts[UNTIL_ASKED] = 0
         elif counts.item(UNTIL_ASKED):
             wants_all = stays_whole(counts, every, evaluations, lambda: self._count_needed(tolerance, horizon))
+        touches = self._contact_state is not None and self._contact_state.touches
+        passes = passes or (touches and self._through.leaves_bound)
         if is_wanted(self):  # as before the first step
             passes = False
             self._through.get_ready()
@@ -412,7 +415,6 @@ class AdaptiveDynamics(Dynamics):
             if self._contact_state is not None:
                 self._contact_state.watch(patience)
             return  # nothing is hidden, and nothing could change
-        touches = self._contact_state is not None and self._contact_state.touches
         free = evaluations if may_be_all else 0.0
         chosen = (MEASURES[self.measure], tolerance, most, horizon, wants_all, passes, patience, stepped, touches, free)
         if chosen != self._chosen:

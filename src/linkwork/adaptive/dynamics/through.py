@@ -45,6 +45,17 @@ class StepsThrough:
         finally:
             self._is_asked = False
 
+    @property
+    def leaves_bound(self) -> bool:
+        """Whether an update while something is touched leaves its bound to whoever asks for it later (`floor.bound_now`).
+
+        `aba`, which tells it then, knows of nothing that holds joints. Without touch the bound has a part in the choice of
+        joints that get a turn.
+        """
+        sim = self._sim
+        is_free = self._is_tree and not sim._region.pins
+        return sim.contact is not None and sim.max_active_joints is not None and is_free and not self._is_asked
+
     def get_ready(self) -> None:
         """Loads the kernels before they are needed: no step waits for them."""
         if self._sim.contact is not None and self._sim.max_active_joints is not None:
@@ -70,8 +81,7 @@ class StepsThrough:
         if chosen != self._chosen:
             self._settings[: HORIZON + 1] = self._chosen = chosen
         self._settings[PATIENCE] = patience_of(every)
-        # `aba`, which tells the bound later, knows of nothing that holds joints.
-        self._settings[ASKED] = self._is_asked or bool(sim._region.pins) or not self._is_tree
+        self._settings[ASKED] = not self.leaves_bound
         sim._tree.run.counts[UNTIL_ASKED] = 0
         sim._region.begin_turns(self._settings, every, sim._since_update, sim.steps_done - sim._updated_at)
 
