@@ -1,27 +1,10 @@
 """A compound joint as what it is: a chain of screws with bodies without mass between them."""
 
 from linkwork.core.jit import routine
-from linkwork.derivatives.sweeps.arrays import (
-    CHAIN_ACCELERATION,
-    CHAIN_P,
-    CHAIN_R,
-    CHAIN_TWIST,
-    CHAIN_VIRTUAL,
-)
+from linkwork.derivatives.sweeps import arrays as at
 from linkwork.dynamics.aba import TWIST
+from linkwork.model import layout
 from linkwork.model.kernels.joint_kernels import screw_pose, screw_twist
-from linkwork.model.layout import (
-    DOF,
-    PARENT,
-    POSITION,
-    ROTATION,
-    SCREW,
-    SCREW_AXIS,
-    SCREW_CENTER,
-    SCREW_SLIDE,
-    Q,
-    V,
-)
 from linkwork.spatial.memory import load3, load6, load9, store3, store6, store9
 from linkwork.spatial.vectors import ZERO6, add6, cross_motion, scale6, twist_to_child
 
@@ -32,27 +15,27 @@ def walk_down_chain(s, i, rows, column, mu, acceleration, chain):
 
     rows, column: where the parent's virtual twist w is kept; mu: the virtual velocities (nv,).
     """
-    parent = s.tree[i, PARENT]
-    j = s.tree[i, V]
-    k = s.tree[i, Q]
+    parent = s.tree[i, layout.PARENT]
+    j = s.tree[i, layout.V]
+    k = s.tree[i, layout.Q]
     V_, a, w = ZERO6, (0.0, 0.0, 0.0, -s.gravity[0], -s.gravity[1], -s.gravity[2]), ZERO6
     if parent >= 0:
         V_, a, w = load6(s.work, parent, TWIST), load6(s.work, parent, acceleration), load6(rows, parent, column)
-    R = load9(s.body, i, ROTATION)
-    p = load3(s.body, i, POSITION)
+    R = load9(s.body, i, layout.ROTATION)
+    p = load3(s.body, i, layout.POSITION)
     V_, a, w = twist_to_child(R, p, V_), twist_to_child(R, p, a), twist_to_child(R, p, w)
-    for d in range(s.tree[i, DOF]):
-        row = s.tree[i, SCREW] + d
-        axis = load3(s.screws, row, SCREW_AXIS)
-        slide = load3(s.screws, row, SCREW_SLIDE)
-        center = load3(s.screws, row, SCREW_CENTER)
+    for d in range(s.tree[i, layout.DOF]):
+        row = s.tree[i, layout.SCREW] + d
+        axis = load3(s.screws, row, layout.SCREW_AXIS)
+        slide = load3(s.screws, row, layout.SCREW_SLIDE)
+        center = load3(s.screws, row, layout.SCREW_CENTER)
         R, p = screw_pose(axis, slide, center, s.q[k + d])
         V_, a, w = twist_to_child(R, p, V_), twist_to_child(R, p, a), twist_to_child(R, p, w)
-        store9(chain, j + d, CHAIN_R, R)
-        store3(chain, j + d, CHAIN_P, p)
-        store6(chain, j + d, CHAIN_TWIST, V_)
-        store6(chain, j + d, CHAIN_ACCELERATION, a)
-        store6(chain, j + d, CHAIN_VIRTUAL, w)
+        store9(chain, j + d, at.CHAIN_R, R)
+        store3(chain, j + d, at.CHAIN_P, p)
+        store6(chain, j + d, at.CHAIN_TWIST, V_)
+        store6(chain, j + d, at.CHAIN_ACCELERATION, a)
+        store6(chain, j + d, at.CHAIN_VIRTUAL, w)
         screw = screw_twist(axis, slide, center)
         VJ = scale6(s.v[j + d], screw)
         V_ = add6(V_, VJ)

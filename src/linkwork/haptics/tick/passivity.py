@@ -13,20 +13,8 @@ a the largest acceleration of a hand.
 import math
 
 from linkwork.core.jit import inlined
+from linkwork.haptics.sharing import layout
 from linkwork.haptics.sharing.atomics import load_integer
-from linkwork.haptics.sharing.layout import (
-    M_ENERGY,
-    M_FELT,
-    M_LEAST,
-    M_MOST,
-    M_MOVED,
-    M_POSITION,
-    M_PULL,
-    M_SPRING,
-    M_TIME,
-    M_TURN,
-    M_TURNED,
-)
 from linkwork.haptics.tick.scratch import AT_HAND, HAND_WORDS, four, put3, three, turn_from_to
 from linkwork.spatial.rotations import add3, dot3, scale3, sub3
 
@@ -44,26 +32,26 @@ def count_energy(memory, scratch, h, m):
     Beside it what the coupling's own force would have given.
     """
     at = AT_HAND + HAND_WORDS * h
-    moved = sub3(three(scratch, at + 3), three(memory, m + M_POSITION))
-    turned = turn_from_to(four(memory, m + M_TURN), four(scratch, at + 6))
-    work = dot3(three(memory, m + M_FELT + 3), moved) + dot3(three(memory, m + M_FELT), turned)
-    spring_work = dot3(three(memory, m + M_PULL + 3), moved) + dot3(three(memory, m + M_PULL), turned)
+    moved = sub3(three(scratch, at + 3), three(memory, m + layout.M_POSITION))
+    turned = turn_from_to(four(memory, m + layout.M_TURN), four(scratch, at + 6))
+    work = dot3(three(memory, m + layout.M_FELT + 3), moved) + dot3(three(memory, m + layout.M_FELT), turned)
+    spring_work = dot3(three(memory, m + layout.M_PULL + 3), moved) + dot3(three(memory, m + layout.M_PULL), turned)
     if work - work == 0.0 and spring_work - spring_work == 0.0:
-        memory[m + M_ENERGY] += work
-        memory[m + M_SPRING] += spring_work
-    memory[m + M_LEAST] = min(memory[m + M_LEAST], memory[m + M_ENERGY])
-    memory[m + M_MOST] = max(memory[m + M_MOST], memory[m + M_ENERGY])
-    put3(memory, m + M_POSITION, three(scratch, at + 3))
-    put3(memory, m + M_MOVED, moved)
-    put3(memory, m + M_TURNED, turned)
+        memory[m + layout.M_ENERGY] += work
+        memory[m + layout.M_SPRING] += spring_work
+    memory[m + layout.M_LEAST] = min(memory[m + layout.M_LEAST], memory[m + layout.M_ENERGY])
+    memory[m + layout.M_MOST] = max(memory[m + layout.M_MOST], memory[m + layout.M_ENERGY])
+    put3(memory, m + layout.M_POSITION, three(scratch, at + 3))
+    put3(memory, m + layout.M_MOVED, moved)
+    put3(memory, m + layout.M_TURNED, turned)
     for k in range(4):
-        memory[m + M_TURN + k] = scratch[at + 6 + k]
+        memory[m + layout.M_TURN + k] = scratch[at + 6 + k]
 
 
 @inlined
 def within_account(memory, m, force, torque, spring, spring_torque, allowance, now):
     """The force and torque with as much of what goes beyond the coupling as the account covers, equation (7)."""
-    passed = 1e-9 * float(now - load_integer(memory, m + M_TIME))
+    passed = 1e-9 * float(now - load_integer(memory, m + layout.M_TIME))
     if not (passed > 0.0 and passed < LONGEST_TICK):
         passed = FIRST_TICK
     x = sub3(force, spring)
@@ -72,9 +60,9 @@ def within_account(memory, m, force, torque, spring, spring_torque, allowance, n
     twists = math.sqrt(max(dot3(torque, torque), dot3(spring_torque, spring_torque)))
     more = passed * passed * (HAND_ACCELERATION + pushes / LIGHTEST_HAND)
     turn = passed * passed * (HAND_TURNING + twists / LIGHTEST_TURN)
-    worst = dot3(x, three(memory, m + M_MOVED)) + math.sqrt(dot3(x, x)) * more
-    worst += dot3(y, three(memory, m + M_TURNED)) + math.sqrt(dot3(y, y)) * turn
-    left = allowance + memory[m + M_SPRING] - memory[m + M_ENERGY]
+    worst = dot3(x, three(memory, m + layout.M_MOVED)) + math.sqrt(dot3(x, x)) * more
+    worst += dot3(y, three(memory, m + layout.M_TURNED)) + math.sqrt(dot3(y, y)) * turn
+    left = allowance + memory[m + layout.M_SPRING] - memory[m + layout.M_ENERGY]
     if worst > left:
         part = max(left, 0.0) / worst
         force = add3(spring, scale3(part, x))
