@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from linkwork.assembly.node_table import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, TOP, UP
 from linkwork.assembly.plan import Assembly
 from linkwork.assembly.strands import NO_BODY, plan_strands
+from linkwork.core.arrays import IntArray
 from linkwork.core.jit import kernel
 
-IntArray = NDArray[np.int64]
 Int32Array = NDArray[np.int32]
 
 SEVERAL, IS_TOP = 4, 8  # flags beside the kind in `Levels.code`

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from linkwork.assembly import node_table as at
-from linkwork.assembly.node_table import IntArray
+from linkwork.core.arrays import IntArray
 from linkwork.core.bundles import Int1, Int2, reader
 from linkwork.core.jit import kernel, routine
 

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.assembly.node_table import BODY, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, UP
-
-IntArray = NDArray[np.int64]
+from linkwork.core.arrays import IntArray
 
 NO_BODY = -1
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.derivatives import forward
 from linkwork.derivatives.coordinates import Tangents
 from linkwork.derivatives.runs import run_with_gradients, settings_of
@@ -14,8 +14,6 @@ from linkwork.dynamics.front import forward_dynamics
 from linkwork.dynamics.inputs import as_model
 from linkwork.errors import StateError
 from linkwork.model.model import Model
-
-FloatArray = NDArray[np.float64]
 
 
 class DynamicsEdge:

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
+from linkwork.core.arrays import FloatArray
 from linkwork.core.messages.describe import table_of_attributes
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

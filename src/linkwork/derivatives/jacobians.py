@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import refuse_memory, shown
 from linkwork.core.jit import kernel
 from linkwork.core.messages.describe import table_of_attributes
@@ -28,8 +29,6 @@ from linkwork.dynamics.rnea import ACCELERATION as RNEA_ACCELERATION
 from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
-
-FloatArray = NDArray[np.float64]
 
 FEW = 50  # freedoms of models for which everything is done in one call
 FLOAT = np.dtype(np.float64)

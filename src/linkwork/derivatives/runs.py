@@ -6,8 +6,9 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import positive, shown, whole
 from linkwork.core.messages.deprecation import once_positional
 from linkwork.core.messages.describe import html_table, table_of_attributes
@@ -19,8 +20,6 @@ from linkwork.dynamics.inputs import as_finite
 from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
-
-FloatArray = NDArray[np.float64]
 
 MEMORY = 500e6  # [bytes] for states that are kept, by default
 # Entries of a checkpoint that change as a simulation goes: what is kept of it. All others must be the same on the way back.

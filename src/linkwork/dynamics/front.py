@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import choice, refuse_memory, shown
 from linkwork.core.messages.deprecation import once_positional
 from linkwork.core.messages.describe import table_of_attributes
@@ -39,8 +40,6 @@ from linkwork.errors import ModelError, StateError
 from linkwork.model import layout
 from linkwork.model.model import Model
 from linkwork.model.state import State
-
-FloatArray = NDArray[np.float64]
 
 FRAMES = ("body", "world")
 DENSE_COPIES = 2  # M and its factor

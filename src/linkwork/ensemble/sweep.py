@@ -12,10 +12,10 @@ from linkwork.core.checks import as_path, shown, whole
 from linkwork.core.messages.describe import line_of_attributes, table_of_attributes
 from linkwork.core.messages.progress import progress_bar
 from linkwork.ensemble import engine
+from linkwork.ensemble.axes import setting_key
 from linkwork.ensemble.design import Vary, make_points, run_seed
 from linkwork.ensemble.functions import function_needed, function_subject
 from linkwork.ensemble.journal import Journal, read_journal
-from linkwork.ensemble.keys import setting_key
 from linkwork.ensemble.plan import KEEP, Plan, as_kept, read_plan, refuse_other, write_plan
 from linkwork.ensemble.table import SweepTable, is_sweep
 from linkwork.ensemble.work import FAILED, RESERVED, RUNS, FunctionWork, Outcome, SceneWork, Work

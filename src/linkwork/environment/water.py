@@ -7,14 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import float_or_nan, number, shown
 from linkwork.core.messages.describe import table_of_attributes
 from linkwork.environment.wet_columns import TIME, WATER_NUMBERS
 from linkwork.errors import StateError
-
-FloatArray = NDArray[np.float64]
 
 GRAVITY = 9.81  # [m/s²], of waves
 

@@ -6,8 +6,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.dynamics.kinematics import local_twists, world_poses
 from linkwork.environment import wet_columns as at
 from linkwork.environment.fluid import wrenches_in_motion
@@ -15,9 +15,6 @@ from linkwork.environment.water import Water
 from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.model.shapes import Box, Capsule, Cylinder, Shape, Sphere
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 class Wetted(NamedTuple):

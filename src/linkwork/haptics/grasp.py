@@ -6,8 +6,8 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import not_negative, positive, shown
 from linkwork.core.messages.describe import line_of_attributes, table_of_attributes
 from linkwork.errors import StateError
@@ -18,8 +18,6 @@ from linkwork.haptics.sharing.memory import Output
 if TYPE_CHECKING:
     from linkwork.haptics.session import Session
     from linkwork.simulation.loading.loads import Load
-
-FloatArray = NDArray[np.float64]
 
 FEELS = {"reactions": at.FEEL_REACTIONS, "spring": at.FEEL_SPRING}
 NANO = 1e9

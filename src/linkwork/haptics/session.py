@@ -16,8 +16,9 @@ from types import TracebackType
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import positive, shown
 from linkwork.core.messages.describe import line_of_attributes, table_of_attributes
 from linkwork.core.uncopied import Uncopied
@@ -40,7 +41,6 @@ from linkwork.haptics.trace import Trace
 from linkwork.simulation.base import LinkageSimulation
 from linkwork.spatial.rotations import matrix_quaternion
 
-FloatArray = NDArray[np.float64]
 Advance = Callable[[float, int], None]
 SLOWEST, FASTEST = 1e-3, 1e6  # [1/s] of a loop
 

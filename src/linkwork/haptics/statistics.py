@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.arrays import IntArray
 from linkwork.core.messages.describe import table_of_attributes
 from linkwork.haptics.sharing import layout as at
-
-IntArray = NDArray[np.int64]
 
 BIN_WIDTH = 2.0 ** (1.0 / at.BINS_PER_OCTAVE)  # relative: times are known to 4 %
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.messages.describe import line_of_attributes, table_of_attributes
 
 if TYPE_CHECKING:
     from linkwork.haptics.grasp import Grasp
     from linkwork.haptics.session import Session
-
-FloatArray = NDArray[np.float64]
 
 
 class Trace:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import not_negative
 from linkwork.core.messages.describe import table_of_attributes
 from linkwork.dynamics.front import forward_dynamics, solve_dca
@@ -22,8 +23,6 @@ from linkwork.loops.minimal_norm import Factors
 from linkwork.loops.system import LoopPlan, LoopSystem, largest_coefficient, loop_plan
 from linkwork.model.model import Model
 from linkwork.model.state import State
-
-FloatArray = NDArray[np.float64]
 
 CONTRADICTION = 1e-3  # part of the accelerations involved that no reaction can meet, from which on there is no answer
 NO_FORCES = np.zeros(0)

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.loops.jacobi import DIAGONAL, eigen_scaled
-
-FloatArray = NDArray[np.float64]
 
 # Eigenvalues of the scaled matrix below this part of the largest count as zero. Path queries leave 1e-12 of rounding, and a
 # gap g takes redundant constraints apart by g², so gaps up to 1e-5 m or rad leave redundancy what it is.

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.messages.describe import table_of_attributes
 from linkwork.model.kernels.random_coordinates import uniform_within
 from linkwork.model.layout import FIXED, FREE, SPHERICAL
 from linkwork.spatial.pose import ORIGIN, Pose, Vector3
 
-FloatArray = NDArray[np.float64]
 PerDof = float | Sequence[float] | None
 
 MAX_DOF = 6

@@ -13,12 +13,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import shown
 from linkwork.errors import ModelError
 from linkwork.model.joint_base import (
     MAX_DOF,
     OPTIONS,
-    FloatArray,
     Joint,
     PerDof,
     Screw3,

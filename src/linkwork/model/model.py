@@ -10,8 +10,9 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import choice, finite, numbers, shown, whole
 from linkwork.core.messages.describe import html_table, quoted, table_of_attributes
 from linkwork.core.messages.names import did_you_mean
@@ -33,9 +34,6 @@ from linkwork.model.sensors import Sensor
 from linkwork.model.shapes import Shape
 from linkwork.model.state import State
 from linkwork.spatial.pose import Pose
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 class ModelArrays(NamedTuple):

@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.messages.describe import table_of_attributes
 
 if TYPE_CHECKING:
     from linkwork.model.model import Model
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import flag, positive, shown, whole
 from linkwork.core.jit import kernel, routine
 from linkwork.core.messages.describe import table_of_attributes
@@ -32,9 +33,6 @@ from linkwork.reaching.targets import Row
 from linkwork.spatial.memory import load3
 from linkwork.spatial.pose import Pose
 from linkwork.spatial.rotations import add3, dot3, scale3, sub3
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 BODY_WEIGHT = 1e-3  # of the joints that follow beside the tip that leads: they give way
 SAME_PLACE = 1e-9  # of the model's length: joints nearer to each other are one

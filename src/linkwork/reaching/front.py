@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import flag, numbers, positive, shown, whole
 from linkwork.core.messages.describe import table_of_attributes
 from linkwork.dynamics.inputs import as_state, check_orientations
@@ -18,8 +19,6 @@ from linkwork.reaching.constrained import ConstrainedSearch, asks_more
 from linkwork.reaching.search import AT_LIMIT, TURN_LENGTH, Search, Settings, found_search, misses, model_length
 from linkwork.reaching.targets import Target, as_rows
 from linkwork.spatial.pose import Pose
-
-FloatArray = NDArray[np.float64]
 
 FEW = 30  # degrees of freedom up to which further descents, which leave dead ends, cost next to nothing
 

@@ -8,16 +8,15 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import positive, shown
 from linkwork.core.messages.describe import table_of_attributes
 from linkwork.errors import ModelError, StateError
 from linkwork.model.model import Frame, Model
 from linkwork.reaching import arrays as at
 from linkwork.spatial.pose import ORIGIN, Pose, Vector3, vector3
-
-FloatArray = NDArray[np.float64]
 
 ASKS = ("pose", "point", "direction", "look_at")
 

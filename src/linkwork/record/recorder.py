@@ -21,11 +21,10 @@ from linkwork.errors import FormatError, LinkworkError, StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.record import layout
-from linkwork.record.beginning import what_it_is_about, write_beginning
+from linkwork.record.beginning import warn_of_other_kernels, what_it_is_about, write_beginning
 from linkwork.record.contacts import ContactLines
 from linkwork.record.efforts import EffortLines
 from linkwork.record.layout import GROUPS, GROWING
-from linkwork.record.made_by import warn_of_other_kernels
 from linkwork.record.place import (
     partial_folder,
     put_in_place,

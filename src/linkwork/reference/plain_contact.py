@@ -6,7 +6,6 @@ It calls the same search and the same solvers as the simulations, and judges the
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from linkwork.assembly.plan import assemble_model
 from linkwork.contact.broad_phase import STACK_FULL, find_all_contacts, make_finder
@@ -15,6 +14,7 @@ from linkwork.contact.settings import Contact
 from linkwork.contact.shape_table import mean_size, shape_table
 from linkwork.contact.solver.problem import Problem, System, make_problem, make_system
 from linkwork.contact.volumes import all_open, make_volumes
+from linkwork.core.arrays import FloatArray
 from linkwork.dynamics.front import body_jacobian, body_poses, body_twists, forward_dynamics, mass_matrix
 from linkwork.errors import StateError
 from linkwork.model import layout
@@ -22,8 +22,6 @@ from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation.touching.sweeps.alone import solve_alone
 from linkwork.spatial.rotations import quaternion_matrix
-
-FloatArray = NDArray[np.float64]
 
 
 class PlainContact:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import finite, function, positive, whole
 from linkwork.core.messages.describe import table_of_attributes
 from linkwork.dynamics.inputs import as_state
@@ -19,8 +19,6 @@ from linkwork.simulation.loading.loaded import Loaded
 from linkwork.statics.loads import gather
 from linkwork.statics.settle import settle
 from linkwork.statics.standing import Standing
-
-FloatArray = NDArray[np.float64]
 
 SEED, ITERATIONS = 20_240_608, 6
 CLOSE_BY = 1e-3  # of the first step of the load: where the branch begins to be followed

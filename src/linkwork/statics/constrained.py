@@ -14,8 +14,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.loops.minimal_norm import Factors, factor_indefinite
 from linkwork.loops.system import LoopPlan, LoopSystem
 from linkwork.statics import newton
@@ -24,8 +24,6 @@ from linkwork.statics.elimination.forces import cut_forces
 from linkwork.statics.elimination.solve import Pushes
 from linkwork.statics.elimination.workspace import R_, U_
 from linkwork.statics.newton import Outcome, Progress, next_blend, not_settled, stiffer
-
-FloatArray = NDArray[np.float64]
 
 CLOSING_STEPS = 12  # with the factors of the step, before the step is taken for too long
 SEED, DIRECTIONS = 20_100_501, 12  # of random efforts that a saddle is left by

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import finite, function, positive, whole
 from linkwork.core.messages.describe import table_of_attributes
 from linkwork.dynamics.inputs import as_state, refuse_couplings
@@ -29,8 +30,6 @@ from linkwork.statics.balance import Balance
 from linkwork.statics.loads import gather
 from linkwork.statics.settle import settle
 from linkwork.statics.standing import Standing
-
-FloatArray = NDArray[np.float64]
 
 CORRECTIONS, EASY = 8, 3  # Newton steps before a step is halved; after which the next is longer
 BALANCED = 1e-9  # part of the loads

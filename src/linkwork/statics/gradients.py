@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.messages.describe import table_of_attributes
 from linkwork.derivatives import inverse
 from linkwork.derivatives.inputs import as_weights
@@ -27,8 +28,6 @@ from linkwork.model.state import State
 from linkwork.statics.balance import Balance
 from linkwork.statics.constrained import ClosedBalance
 from linkwork.statics.elimination.workspace import Acting
-
-FloatArray = NDArray[np.float64]
 
 SOLVED = 1e-9  # part of the weights that may be left where rounding ends the solution
 

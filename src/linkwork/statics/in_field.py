@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.messages.describe import table_of_attributes
 from linkwork.core.units import unit, units_of
 from linkwork.dynamics.front import forward_dynamics, inverse_dynamics, mass_matrix
@@ -24,8 +24,6 @@ from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation.loading.fields import own_field
-
-FloatArray = NDArray[np.float64]
 
 MEMORY = 100  # steps that are remembered; with 30 of them crambin takes half as many evaluations again
 FIRST_TURN, MOST_TURN = 0.01, 0.3  # [rad] of the joint that moves most in the first step, and in any

@@ -5,8 +5,8 @@ from __future__ import annotations
 import copy
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import IntArray
 from linkwork.core.messages.describe import line_of_attributes, table_of_attributes
 from linkwork.dynamics.inputs import as_effort, as_wrenches
 from linkwork.errors import StateError
@@ -16,9 +16,6 @@ from linkwork.simulation.loading.load_columns import LOAD_COLUMNS, LOAD_TORQUE
 from linkwork.simulation.loading.loaded import Loaded
 from linkwork.simulation.loading.motor_view import Motors
 from linkwork.statics.elimination.workspace import Acting
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 NO_MOTORS = "motors belong to simulations; at rest give the joint a spring, or an effort with set_effort."
 

@@ -8,11 +8,9 @@ is deep (Sylvester), and iterating with its inverse leads to the lowest mode, sm
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.statics.balance import Balance, Pivots
-
-FloatArray = NDArray[np.float64]
 
 DEEPER = 4.0  # times the Rayleigh quotient: first shift, and what the next is larger by
 TRIALS, ITERATIONS = 20, 8

@@ -11,8 +11,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import positive, whole
 from linkwork.core.messages.deprecation import once_positional
 from linkwork.core.messages.describe import table_of_attributes
@@ -29,8 +30,6 @@ from linkwork.statics.lanczos import BLOCK, Lanczos
 from linkwork.statics.loads import gather
 from linkwork.statics.standing import Standing
 from linkwork.statics.water import held_by_fluid
-
-FloatArray = NDArray[np.float64]
 
 MOST_VECTORS = 400
 FEW_VECTORS = 40  # and six per mode, where all joints have springs: with them the shift is zero

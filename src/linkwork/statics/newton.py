@@ -10,15 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.errors import StateError
 from linkwork.model import layout
 from linkwork.model.model import Model
 from linkwork.statics.balance import Balance, Pivots
 from linkwork.statics.lowest import lowest_direction
-
-FloatArray = NDArray[np.float64]
 
 LARGEST_TURN = 1.5  # [rad] of any body in one step
 NEAR = 0.5  # [rad] the exact second derivative is tried after a full step that turned no body further

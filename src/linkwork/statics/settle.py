@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import flag, positive, whole
 from linkwork.core.messages.describe import table_of_attributes
 from linkwork.dynamics.inputs import as_state, refuse_couplings
@@ -30,8 +31,6 @@ from linkwork.statics.loads import gather, has_potential
 from linkwork.statics.newton import Outcome, settle_tree
 from linkwork.statics.standing import FAR, SHORT, Standing
 from linkwork.statics.water import approach, hang_in_stream, settle_in_water
-
-FloatArray = NDArray[np.float64]
 
 AS_PART, IN_FIELD = 1e-10, 1e-3  # usual tolerances: a part of the loads; efforts in the units of a field
 SOON = 12  # sweeps along pseudo time, or of Newton's method in a fluid, before a closer start is sought

@@ -22,9 +22,8 @@ from linkwork.core.checks import shown, whole
 from linkwork.core.units import force, unit
 from linkwork.errors import LinkworkError, StateError
 from linkwork.simulation.base import LinkageSimulation
-from linkwork.viewer.controls.actions import Actions
+from linkwork.viewer.controls.actions import Actions, Menu
 from linkwork.viewer.controls.hand import Hand
-from linkwork.viewer.controls.menu import Menu
 from linkwork.viewer.controls.plots import Plots
 from linkwork.viewer.controls.pointing import Sight, grabbed, pointed_at, sight
 from linkwork.viewer.controls.speeds import SPEEDS, speed_of

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from linkwork.core.arrays import FloatArray
 from linkwork.core.messages.describe import table_of_attributes
 from linkwork.model.model import Model
 from linkwork.model.state import State
 
-FloatArray = NDArray[np.float64]
 Seen = tuple[Any, Any]  # what was remembered of a simulation before and after a step
 
 UNSEEN: Seen = (None, None)

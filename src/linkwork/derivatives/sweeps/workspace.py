@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.bundles import describe
 from linkwork.core.views import ENTRIES
 from linkwork.derivatives.inputs import DOF_COLUMNS, dof_rows
@@ -19,8 +20,6 @@ from linkwork.dynamics.inputs import NO_WRENCHES
 from linkwork.model import layout
 from linkwork.model.model import Model
 from linkwork.spatial.simd import LANES
-
-FloatArray = NDArray[np.float64]
 
 OUTPUTS = ("by_q", "by_v", "by_drive", "by_gravity", "by_wrenches", "by_inertias", "by_dof")
 

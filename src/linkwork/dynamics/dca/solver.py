@@ -7,11 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from linkwork.assembly.node_table import HANG, JOIN, LEFT, NODE_KIND, RIGHT, SOLID
 from linkwork.assembly.plan import Assembly, assemble_model
 from linkwork.assembly.runs import cut_into_runs, stack_slots
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.dynamics.dca import nodes as at
 from linkwork.dynamics.dca.nodes import NodeArrays
 from linkwork.dynamics.dca.sweeps import (
@@ -23,9 +23,6 @@ from linkwork.dynamics.dca.sweeps import (
 from linkwork.errors import ModelError
 from linkwork.model import layout
 from linkwork.model.model import Model
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 PARALLEL_BODIES = 4_000  # below it, waking a second core costs more than it saves
 PIECES_PER_THREAD = 4  # more would even out the work better, but each hand-over to a thread costs

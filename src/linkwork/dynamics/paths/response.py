@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.bundles import describe
 from linkwork.core.checks import choice
 from linkwork.core.messages.describe import line_of_attributes, table_of_attributes
@@ -29,8 +30,6 @@ from linkwork.dynamics.paths.path_places import PLACE_COLUMNS, place_body, place
 from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
-
-FloatArray = NDArray[np.float64]
 
 
 class Response(Uncopied, TakesTurns):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import flag, shown
 from linkwork.core.messages.describe import table_of_attributes
 from linkwork.dynamics.front import Energy, energy, momentum
@@ -21,9 +22,6 @@ from linkwork.model.rerooting.reversal import moved
 from linkwork.model.rerooting.root_joint import Nearest, joint_bias, nearest_coordinates, nearest_velocity
 from linkwork.model.state import State
 from linkwork.spatial.pose import Pose
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 # What a joint may miss of pose, twist and acceleration, relative to their sizes: far above the rounding of a long chain of
 # poses (some 1e-13), far below anything a simulation notices.

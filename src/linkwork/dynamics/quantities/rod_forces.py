@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import numbers
 from linkwork.core.messages.describe import table_of_attributes
 from linkwork.core.messages.names import did_you_mean
@@ -21,8 +22,6 @@ from linkwork.model import layout
 from linkwork.model.model import Model
 from linkwork.model.rods.ends import RodOn
 from linkwork.model.state import State
-
-FloatArray = NDArray[np.float64]
 
 
 class RodForces(NamedTuple):

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import numbers, shown, whole
 from linkwork.core.messages.describe import line_of_attributes, table_of_attributes
 from linkwork.errors import StateError
-
-FloatArray = NDArray[np.float64]
 
 UPRIGHT = (1.0, 0.0, 0.0, 0.0)
 

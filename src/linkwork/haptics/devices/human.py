@@ -7,13 +7,11 @@ import time
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import function, not_negative, positive
 from linkwork.core.messages.describe import line_of_attributes, table_of_attributes
 from linkwork.haptics.devices.device import Reading, place
-
-FloatArray = NDArray[np.float64]
 
 LONGEST_STEP = 2e-4  # [s] of the hand's own motion
 

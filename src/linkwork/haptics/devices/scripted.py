@@ -6,14 +6,13 @@ import time
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import function, numbers, shown
 from linkwork.core.messages.describe import line_of_attributes, table_of_attributes
 from linkwork.errors import StateError
 from linkwork.haptics.devices.device import UPRIGHT, Reading, place, unit_quaternion
-
-FloatArray = NDArray[np.float64]
 
 
 class ScriptedMotion:

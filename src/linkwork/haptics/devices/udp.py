@@ -13,14 +13,12 @@ import socket
 import struct
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import shown, whole
 from linkwork.core.messages.describe import line_of_attributes, table_of_attributes
 from linkwork.errors import StateError
 from linkwork.haptics.devices.device import Reading
-
-FloatArray = NDArray[np.float64]
 
 MAGIC = 20070410.0  # both ways
 LAST_PORT = 65535

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import int64
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.bundles import Float1, Float2, Int1, reader
 from linkwork.core.jit import inlined, kernel
 from linkwork.dynamics.paths.path_data import path_data_of
@@ -30,9 +30,6 @@ from linkwork.spatial.inertia import gyroscopic_wrench, rigid_times_twist
 from linkwork.spatial.memory import load3, load6, load9, load10, store6
 from linkwork.spatial.rotations import add3, cross3, matvec3, sub3, tmatvec3
 from linkwork.spatial.vectors import ZERO6, add6, angular, dot6, join, linear, scale6, sub6, unit6
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 class Ports(NamedTuple):

@@ -11,13 +11,13 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import shown
 from linkwork.core.messages.describe import table_of_attributes
 from linkwork.errors import ModelError
 
-FloatArray = NDArray[np.float64]
 Curve = Callable[[float], ArrayLike]
 
 FINE = 16  # samples per segment, from which lengths along a curve are measured

@@ -5,14 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from linkwork.core.arrays import FloatArray
 from linkwork.core.messages.describe import table_of_attributes
 from linkwork.model.joints import Fixed, Joint, Spherical
 from linkwork.spatial.pose import Pose
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

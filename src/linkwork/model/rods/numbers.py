@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import float_or_nan, shown
 from linkwork.core.messages.describe import table_of_attributes
 from linkwork.errors import ModelError
 from linkwork.model.rods.curve import Measured
 from linkwork.model.rods.refinement import segments_for
 from linkwork.model.rods.section import Material, Section, above_zero, round_section
-
-FloatArray = NDArray[np.float64]
 
 MOST = 10_000_000
 LONGEST = 1e100  # [m]

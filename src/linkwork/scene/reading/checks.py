@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -232,3 +233,20 @@ def _time_table(value: dict[str, Any], path: KeyPath, faults: Faults, size: int)
     elif isinstance(times, list) and len(times) != len(values):
         faults.add(path, f"{dotted(path)} has {len(times)} times and {len(values)} values; give as many of both.")
     return value if len(faults) == before else None
+
+
+# ------------------------------------------------------------------------------------------------------- keys of tables
+
+
+@dataclass(frozen=True)
+class Key:
+    """One key: how it is checked, what it means, and what stands for it when it is absent (None: nothing)."""
+
+    check: Check
+    meaning: str
+    unit: str = ""
+    default: Any = None
+    required: bool = False
+
+
+Keys = Mapping[str, Key]
