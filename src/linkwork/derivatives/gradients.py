@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from linkwork.core.arrays import FloatArray
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.describe import tabled
 
 
+@tabled
 @dataclass(frozen=True, eq=False)
 class Gradients:
     """Gradients of a number with respect to what a function was given; None where it does not depend on it, or where it was
@@ -29,6 +30,3 @@ class Gradients:
     stiffness: FloatArray | None = None
     damping: FloatArray | None = None
     armature: FloatArray | None = None
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)

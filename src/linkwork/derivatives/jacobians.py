@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import refuse_memory, shown
 from linkwork.core.jit import kernel
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.describe import tabled
 from linkwork.core.subnormals import flush_subnormals, restore_mode
 from linkwork.core.views import ENTRIES
 from linkwork.derivatives import forward, inverse
@@ -35,28 +35,24 @@ FLOAT = np.dtype(np.float64)
 ALWAYS_FIT = 1000  # freedoms whose matrices need no look at the memory that is left
 
 
+@tabled
 class ForwardJacobians(NamedTuple):
     """Partial derivatives of accelerations, each of shape (nv, nv): rows are accelerations.
 
     q: along the tangent of `Model.integrate`. effort: the inverse of the mass matrix.
     """
 
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
-
     q: FloatArray
     v: FloatArray
     effort: FloatArray
 
 
+@tabled
 class InverseJacobians(NamedTuple):
     """Partial derivatives of efforts, each of shape (nv, nv): rows are efforts.
 
     q: along the tangent of `Model.integrate`. acceleration: the mass matrix.
     """
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     q: FloatArray
     v: FloatArray

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import positive, shown, whole
 from linkwork.core.messages.deprecation import once_positional
-from linkwork.core.messages.describe import html_table, table_of_attributes
+from linkwork.core.messages.describe import html_table, tabled
 from linkwork.core.messages.progress import progress_bar
 from linkwork.derivatives.inputs import as_weights
 from linkwork.derivatives.rules import load_rules
@@ -32,6 +32,7 @@ COURSE = (
 )
 
 
+@tabled
 class RunGradients(NamedTuple):
     """Gradients of a number with respect to what a run began with and was given.
 
@@ -39,9 +40,6 @@ class RunGradients(NamedTuple):
     simulation's constant ones otherwise, shape (nv,). inertias (n, 10), gravity (3,), stiffness, damping, armature (nv,):
     of the model, as in `lw.Gradients`.
     """
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     q: FloatArray
     v: FloatArray

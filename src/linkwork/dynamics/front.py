@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import choice, refuse_memory, shown
 from linkwork.core.messages.deprecation import once_positional
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.describe import tabled
 from linkwork.dynamics import batches, kinematics
 from linkwork.dynamics.aba import BODY_WORK as ABA_BODY_WORK
 from linkwork.dynamics.aba import DOF_WORK as ABA_DOF_WORK
@@ -372,11 +372,9 @@ def body_jacobian(
     return J
 
 
+@tabled
 class Energy(NamedTuple):
     """[J]; the potential counts gravity (zero at the world's origin) and joint springs, the kinetic part armature too."""
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     kinetic: float
     potential: float
@@ -394,10 +392,8 @@ def energy(model: Model, state: State) -> Energy:
     return _finite_result(found, found.total, "energy")
 
 
+@tabled
 class Momentum(NamedTuple):
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
-
     linear: FloatArray  # [kg·m/s], shape (3,)
     angular: FloatArray  # [kg·m²/s] about the chosen point, shape (3,)
 

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import positive, shown
-from linkwork.core.messages.describe import line_of_attributes, table_of_attributes
+from linkwork.core.messages.describe import described
 from linkwork.core.uncopied import Uncopied
 from linkwork.errors import StateError
 from linkwork.haptics import virtual
@@ -56,13 +56,9 @@ def session_of(sim: LinkageSimulation) -> Session:
     return _sessions[sim]
 
 
+@described
 class Session(Uncopied):
     """All hands on one simulation. Step the simulation through it while hands hold bodies: `step`, `run` or `start`."""
-
-    def __repr__(self) -> str:
-        return line_of_attributes(self)
-
-    _repr_html_ = table_of_attributes
 
     def __init__(self, sim: LinkageSimulation):
         self._condenser = Condenser(sim)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import not_negative
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.describe import tabled
 from linkwork.dynamics.front import forward_dynamics, solve_dca
 from linkwork.dynamics.inputs import as_effort, as_model, as_state, as_wrenches
 from linkwork.errors import StateError
@@ -29,11 +29,9 @@ NO_FORCES = np.zeros(0)
 UNMET = 1e-6  # and from which on the message tells; below it is rounding and drift
 
 
+@tabled
 class LoopSolution(NamedTuple):
     """Accelerations of a closed chain, and what its cut joints carry."""
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     acceleration: FloatArray  # (nv,) [rad/s² or m/s²]
     reactions: FloatArray  # (loops, 6) wrench [n; f] on body b, in the loop's frame in b, at its origin [N·m, N]

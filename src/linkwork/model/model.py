@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import choice, finite, numbers, shown, whole
-from linkwork.core.messages.describe import html_table, quoted, table_of_attributes
+from linkwork.core.messages.describe import html_table, quoted, tabled
 from linkwork.core.messages.names import did_you_mean
 from linkwork.errors import ModelError, StateError
 from linkwork.model import layout
@@ -47,11 +47,9 @@ class ModelArrays(NamedTuple):
     gravity: FloatArray  # (3,)      [m/s²]
 
 
+@tabled
 class Frame(NamedTuple):
     """A named frame fixed in a body; body -1 is the world."""
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     body: int
     pose: Pose

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.core.checks import shown
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.describe import tabled
 from linkwork.dynamics.inputs import as_state
 from linkwork.errors import ModelError
 from linkwork.model.state import State
@@ -22,10 +22,8 @@ BOND = -0.5 * 4.184  # [kJ/mol] below which it is one
 HELIX = 4  # residues from the carbonyl to the amide of an α-helix
 
 
+@tabled
 class HydrogenBond(NamedTuple):
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
-
     acceptor: int  # number of the residue whose C=O takes part, in `molecule.atoms.residues`
     donor: int  # and of the one whose N-H does
     energy: float  # [kJ/mol]

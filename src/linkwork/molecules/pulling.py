@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.core.checks import positive, whole
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.describe import tabled
 from linkwork.core.units import FORCE_IN_PN
 from linkwork.errors import MissingExtraError, ModelError, StateError
 from linkwork.full.simulation import FullDynamics
@@ -27,11 +27,9 @@ from linkwork.simulation.thermal.langevin import BOLTZMANN, Langevin, RandomVelo
 FloatArray = NDArray[np.float64]
 
 
+@tabled
 class Pulled(NamedTuple):
     """Curves of all repeats of a pull."""
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     length: FloatArray  # (frames,)  of the spring, λ [nm]
     extension: FloatArray  # (repeats, frames)  distance of the two atoms [nm]

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import flag, positive, shown, whole
 from linkwork.core.jit import kernel, routine
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.describe import tabled
 from linkwork.core.subnormals import flush_subnormals, restore_mode
 from linkwork.dynamics.front import body_poses
 from linkwork.dynamics.inputs import as_finite, as_state, refuse_loops
@@ -40,11 +40,9 @@ FLAT = 1e-9  # gradient, as a part of the root of the cost, at which a step ends
 SOON = 1e-3  # the same where the whole body follows: the next step comes from nearby
 
 
+@tabled
 class Followed(NamedTuple):
     """Coordinates along a curve, one row per point."""
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     q: FloatArray  # (k, nq)
     error: FloatArray  # (k,) how far the tip is from its point [m], or from its pose [rad or m]

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import flag, numbers, positive, shown, whole
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.describe import tabled
 from linkwork.dynamics.inputs import as_state, check_orientations
 from linkwork.errors import StateError
 from linkwork.model.model import Model
@@ -25,21 +25,17 @@ FEW = 30  # degrees of freedom up to which further descents, which leave dead en
 Targets = Mapping[str, Target | Pose | ArrayLike | Sequence[Target | Pose]]
 
 
+@tabled
 class Miss(NamedTuple):
     """How far one target is missed."""
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     turn: float  # [rad]
     way: float  # [m]
 
 
+@tabled
 class Reached(NamedTuple):
     """Where a search for targets ended, and how near it came."""
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     state: State  # the coordinates found, at rest
     reached: bool  # every target within the tolerance, loops closed

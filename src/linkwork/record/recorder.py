@@ -15,7 +15,7 @@ import numpy as np
 from linkwork.contact.points import ContactRows
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import as_path, flag, whole
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.describe import tabled
 from linkwork.core.uncopied import Uncopied
 from linkwork.errors import FormatError, LinkworkError, StateError
 from linkwork.model.model import Model
@@ -55,6 +55,7 @@ FLUSH_BYTES = 4 << 20  # waiting in memory, after which they are written
 SLOTS = ("a", "b")  # a checkpoint is written beside the one that counts, and counts with the next commit
 
 
+@tabled
 class Recorder(Uncopied):
     """Writes frames of a simulation into a folder.
 
@@ -62,9 +63,6 @@ class Recorder(Uncopied):
     every: steps between frames in `run`; 0 leaves the choice to the run.
     metadata: anything JSON can hold; scene: text the run was made from; settings: of the simulation, by name.
     """
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     def __init__(
         self,

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork.core.arrays import FloatArray
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.describe import tabled
 from linkwork.derivatives import inverse
 from linkwork.derivatives.inputs import as_weights
 from linkwork.derivatives.kinematics import Moving
@@ -32,6 +32,7 @@ from linkwork.statics.elimination.workspace import Acting
 SOLVED = 1e-9  # part of the weights that may be left where rounding ends the solution
 
 
+@tabled
 class SettleGradients(NamedTuple):
     """Gradients of a number that depends on where a linkage comes to rest.
 
@@ -39,9 +40,6 @@ class SettleGradients(NamedTuple):
     wrenches: fixed in the bodies, (n, 6). inertias (n, 10), gravity (3,): as in `lw.Gradients`.
     loads: of loads held by the world, in their order: force, torque, target (m, 3), stiffness (m,).
     """
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     effort: FloatArray
     stiffness: FloatArray

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkwork.core.arrays import FloatArray
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.describe import tabled
 from linkwork.core.units import unit, units_of
 from linkwork.dynamics.front import forward_dynamics, inverse_dynamics, mass_matrix
 from linkwork.dynamics.kinematics import world_poses
@@ -36,11 +36,9 @@ FREE = 1e-9  # of the largest stiffness: less is none
 AT_REST = 1e-2  # [rad, nm] largest step to the minimum that modes allow, judged joint by joint
 
 
+@tabled
 class FieldReport(NamedTuple):
     """How well a linkage rests in a field, and how that was reached."""
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     unbalanced: float  # largest effort that is left, in the units of the field (molecules: kJ/mol/rad, kJ/mol/nm)
     energy: float  # of the field there
@@ -56,11 +54,10 @@ class FieldReport(NamedTuple):
         )
 
 
+@tabled
 @dataclass(frozen=True)
 class FieldRest:
     """A linkage at rest in a field. `state, report = lw.settle(..., field=field)` takes it apart."""
-
-    _repr_html_ = table_of_attributes
 
     state: State
     report: FieldReport

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import positive, whole
 from linkwork.core.messages.deprecation import once_positional
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.describe import tabled
 from linkwork.dynamics.inputs import as_state
 from linkwork.environment.water import Water
 from linkwork.errors import StateError
@@ -40,11 +40,9 @@ ALMOST = 1e-12
 ALMOST_FREE = 1e-5  # part of the highest mode below which one in a field counts as free: differences see no less
 
 
+@tabled
 class Modes(NamedTuple):
     """Small motions q ⊕ ε shape sin(ω t) about an equilibrium, slowest first."""
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     frequencies: (
         FloatArray  # (count,)  [Hz]; zero for motions that nothing resists; negative: grows at 2π that rate [1/s]

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import flag, shown
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.describe import tabled
 from linkwork.dynamics.front import Energy, energy, momentum
 from linkwork.dynamics.inputs import as_body, as_finite, as_state
 from linkwork.dynamics.quantities.plastic_impact import plastic_velocities
@@ -29,11 +29,9 @@ TOLERANCE = 1e-9
 FARTHEST = 1e-6  # of a metre and of where the body stands, that a far joint may lose of its position
 
 
+@tabled
 class ImpactLoss(NamedTuple):
     """Velocity, momentum and energy that the new joint on the world could not carry over."""
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     angle: float  # [rad] between the pose before and after
     distance: float  # [m]
@@ -53,6 +51,7 @@ class _Pair(NamedTuple):
     state: State
 
 
+@tabled
 class Rerooted(_Pair):
     """The re-rooted model and its state: `model, state = lw.reroot(...)`. Beside them:
 
@@ -60,9 +59,6 @@ class Rerooted(_Pair):
     old_index: index each body had before, shape (n,): wrenches of shape (n, 6) become `wrenches[old_index]`.
     loss: what a projection took away; zeros without one.
     """
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     acceleration: FloatArray | None
     old_index: IntArray

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.checks import numbers, positive
-from linkwork.core.messages.describe import line_of_attributes, table_of_attributes
+from linkwork.core.messages.describe import described
 from linkwork.core.turns import TakesTurns
 from linkwork.dynamics.front import inverse_dynamics
 from linkwork.dynamics.inputs import as_state
@@ -90,17 +90,13 @@ def poses_of(model: Model, q: ArrayLike) -> FloatArray:
     return np.asarray(world_poses(tree, body, screws, np.ascontiguousarray(q, dtype=float)))
 
 
+@described
 class CompiledField(FieldQuestions):
     """Lennard-Jones, Coulomb, 1-4 and torsion terms, maps of torsions, all terms across cut bonds, and implicit solvent.
 
     Pairs inside one body are left out: they exert no net wrench. Their energy, and that of bonds and angles that cannot
     change, is counted once, so that `energy` is that of the whole System.
     """
-
-    def __repr__(self) -> str:
-        return line_of_attributes(self)
-
-    _repr_html_ = table_of_attributes
 
     def __init__(self, atoms: AtomTable, tree: TorsionTree, system: Any, skin: float = SKIN):
         self.atom_table, self.tree, self.model = atoms, tree, tree.model

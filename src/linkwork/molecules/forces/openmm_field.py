@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.core.checks import shown, whole
-from linkwork.core.messages.describe import line_of_attributes, table_of_attributes
+from linkwork.core.messages.describe import described
 from linkwork.errors import ModelError, StateError
 from linkwork.molecules import extras
 from linkwork.molecules.checks import poses_for_kernel, wrenches_for_kernel
@@ -30,17 +30,13 @@ BONDED = {  # terms that rigid parts make constant: class → (how to count, rea
 }
 
 
+@described
 class OpenMMField(FieldQuestions):
     """Forces of an OpenMM System, gathered into wrenches.
 
     Bonds, angles and torsions that cannot change are left out of the evaluation; their energy is counted once, so that
     `energy` is that of the whole System (to the precision of the platform: single on "CPU", double on "Reference").
     """
-
-    def __repr__(self) -> str:
-        return line_of_attributes(self)
-
-    _repr_html_ = table_of_attributes
 
     def __init__(
         self,

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from linkwork.core.checks import not_negative, positive
 from linkwork.core.jit import kernel, routine
-from linkwork.core.messages.describe import line_of_attributes, table_of_attributes
+from linkwork.core.messages.describe import described
 from linkwork.dynamics.aba import (
     BODY_WORK,
     D_D,
@@ -169,14 +169,9 @@ def articulated(work, i, U, d_inverse, out):
             out[r, c] -= U[r] * d_inverse * U[c]
 
 
+@described
 class FixmanPotential:
     """½ kT ln det M of a model, and the force that follows from it."""
-
-    def __repr__(self) -> str:
-        return line_of_attributes(self)
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     def __init__(self, model: Model, temperature: float, boltzmann: float = BOLTZMANN):
         as_model(model, "Fixman's potential")

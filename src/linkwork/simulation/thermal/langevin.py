@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.core.checks import not_negative, positive, shown, whole
-from linkwork.core.messages.describe import line_of_attributes, table_of_attributes
+from linkwork.core.messages.describe import described, tabled
 from linkwork.dynamics.front import energy, forward_dynamics
 from linkwork.dynamics.inputs import as_model, as_state
 from linkwork.errors import StateError
@@ -28,14 +28,9 @@ FloatArray = NDArray[np.float64]
 BOLTZMANN = 0.00831446261815324  # [kJ/mol/K], in the units of molecules (nm, ps, Da)
 
 
+@described
 class RandomVelocities:
     """Draws joint velocities of covariance kT M⁻¹ at any coordinates of a model; of those, what its loops leave."""
-
-    def __repr__(self) -> str:
-        return line_of_attributes(self)
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     def __init__(self, model: Model, boltzmann: float = BOLTZMANN):
         self.model = as_model(model, "RandomVelocities")
@@ -80,6 +75,7 @@ def inertia_factors(model: Model) -> FloatArray:
     return L
 
 
+@tabled
 @dataclass(frozen=True)
 class Langevin:
     """A thermostat: friction and noise that hold a linkage at a temperature.
@@ -89,9 +85,6 @@ class Langevin:
     fixman: adds the force of Fixman's potential, so that coordinates are distributed as if bonds and angles were stiff
     springs, not rigid.
     """
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     temperature: float
     friction: float = 1.0
