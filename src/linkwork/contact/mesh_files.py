@@ -5,14 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from linkwork.contact.mesh_formats import read_any_mesh
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.files import checked_file
 from linkwork.errors import FormatError, MissingExtraError, ModelError
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 LARGEST = 1e100  # [m] corners farther out have no squares
 FLAT = 1e-5  # thickness of a mesh, in its size, that counts as none: files in single precision are rough by 1e-7

@@ -17,6 +17,7 @@ from linkwork.contact.shape_table import shape_table
 from linkwork.contact.swept import Side
 from linkwork.contact.tables import CLEARANCE, COLLISION, FOUND_A, FOUND_B, FOUND_NORMAL, LEAST, MODE, SHAPE_S, SHAPE_T
 from linkwork.contact.volumes import all_open, make_volumes, place_nodes, refit
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import shown
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.core.messages.deprecation import warn_of_old
@@ -32,8 +33,6 @@ from linkwork.model.state import State
 from linkwork.spatial.memory import load3, load9, store3, store9
 from linkwork.spatial.rotations import IDENTITY3, ZERO3
 from linkwork.spatial.vectors import ZERO6, compose_pose
-
-FloatArray = NDArray[np.float64]
 
 STACK_TOO_SHORT = "the search for contacts ran out of room; this is a fault of Linkwork, please report the model"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import shown
 from linkwork.core.messages.describe import tabled
 from linkwork.dynamics.inputs import as_state
@@ -14,8 +14,6 @@ from linkwork.errors import ModelError
 from linkwork.model.state import State
 from linkwork.molecules.forces.bonded_forces import COULOMB
 from linkwork.molecules.molecule import Molecule
-
-FloatArray = NDArray[np.float64]
 
 CARBONYL, AMIDE = 0.42, 0.20  # partial charges [e] of C=O and N-H
 BOND = -0.5 * 4.184  # [kJ/mol] below which it is one

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import finite, one_of, positive, shown
 from linkwork.core.messages.describe import tabled
 from linkwork.dynamics.inputs import as_state
@@ -33,9 +34,6 @@ from linkwork.molecules.structure.strain import Geometry, look_at_geometry
 from linkwork.molecules.torsions.bond_graph import Bond, disulfides, ring_closures, turning_bonds
 from linkwork.molecules.torsions.names import torsion_atoms
 from linkwork.molecules.torsions.tree import TorsionTree, build_tree
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 NAMED_TORSIONS = ("phi", "psi", "omega", "chi1", "chi2", "chi3", "chi4")
 ENGINES = ("numba", "openmm")

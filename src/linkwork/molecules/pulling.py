@@ -12,8 +12,8 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import positive, whole
 from linkwork.core.messages.describe import tabled
 from linkwork.core.units import FORCE_IN_PN
@@ -23,8 +23,6 @@ from linkwork.model.state import State
 from linkwork.molecules.forces.field import CompiledField, poses_of
 from linkwork.molecules.restraints import Restraints
 from linkwork.simulation.thermal.langevin import BOLTZMANN, Langevin, RandomVelocities
-
-FloatArray = NDArray[np.float64]
 
 
 @tabled

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import finite, numbers, positive, shown
 from linkwork.core.messages.describe import tabled
 from linkwork.errors import FormatError, ModelError, StateError
 from linkwork.molecules.forces.restraint_forces import RestraintTables
-
-FloatArray = NDArray[np.float64]
 
 ANGSTROM = 0.1  # [nm]
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import flag, positive, shown, whole
 from linkwork.core.messages.describe import tabled
 from linkwork.core.messages.progress import progress_bar
@@ -28,8 +29,6 @@ from linkwork.model.state import State
 from linkwork.molecules.molecule import Molecule, Torsion
 from linkwork.simulation.thermal.fixman import FixmanPotential
 from linkwork.simulation.thermal.langevin import BOLTZMANN, RandomVelocities
-
-FloatArray = NDArray[np.float64]
 
 SPREAD = 0.2  # steps of a proposal are longer or shorter by up to this part: none returns to where it began each time
 

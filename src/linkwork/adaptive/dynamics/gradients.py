@@ -11,11 +11,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from linkwork.adaptive.dynamics.locked import Locked, Looked
 from linkwork.adaptive.dynamics.reduced.reduced import PIECES
 from linkwork.adaptive.dynamics.united import Acting, United, places
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import flag
 from linkwork.core.messages.describe import tabled
 from linkwork.core.messages.progress import progress_bar
@@ -28,9 +29,6 @@ from linkwork.model.layout import Q, V
 from linkwork.model.state import State
 from linkwork.simulation.backward.touching import pressed
 from linkwork.simulation.moving import LINKAGE, SUBSTEP_WISH
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 @tabled

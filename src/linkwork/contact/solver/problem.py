@@ -12,14 +12,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from linkwork.contact.solver.few import MOST_FEW, ROW
 from linkwork.contact.solver.linear_systems import room_for
 from linkwork.core.bundles import Float1, Float2, Int1, Int2
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 # columns of limit
 SIGN, LIMIT_GAP, LIMIT_RESTITUTION, LIMIT_COLUMNS = 0, 1, 2, 3

@@ -59,7 +59,9 @@ def _attributes(thing: Any) -> list[tuple[str, str]]:
     if is_dataclass(thing):
         names = [field.name for field in fields(thing)]
     else:
-        names = next(list(getattr(thing, kind)) for kind in ("_fields", "__slots__", "__dict__") if hasattr(thing, kind))
+        names = next(
+            list(getattr(thing, kind)) for kind in ("_fields", "__slots__", "__dict__") if hasattr(thing, kind)
+        )
     found = ((name, _short(getattr(thing, name, None))) for name in names if not name.startswith("_"))
     return [(name, text) for name, text in found if text is not None]
 

@@ -6,8 +6,9 @@ from copy import copy
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import numbers, positive
 from linkwork.core.messages.describe import described
 from linkwork.core.turns import TakesTurns
@@ -36,8 +37,6 @@ from linkwork.molecules.restraints import Restraints
 from linkwork.molecules.structure.atoms import AtomTable
 from linkwork.molecules.torsions.tree import TorsionTree
 from linkwork.statics.in_field import hessian, hessian_product
-
-FloatArray = NDArray[np.float64]
 
 SKIN = 0.1  # [nm] how much further than the cutoff the list of neighbours reaches
 

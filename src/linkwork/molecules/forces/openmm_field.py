@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import shown, whole
 from linkwork.core.messages.describe import described
 from linkwork.errors import ModelError, StateError
@@ -16,8 +16,6 @@ from linkwork.molecules.forces.field import FieldQuestions, atom_positions, pose
 from linkwork.molecules.forces.kernel import wrenches_of_forces
 from linkwork.molecules.structure.atoms import AtomTable
 from linkwork.molecules.torsions.tree import TorsionTree
-
-FloatArray = NDArray[np.float64]
 
 MOST_THREADS = 1024  # OpenMM ends the program where the system cannot make as many
 FURTHEST = 1e9  # [nm] from the origin

@@ -9,14 +9,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.messages.describe import tabled
 from linkwork.core.messages.warning import warn_user
 from linkwork.molecules.structure.report import PreparationReport
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 CLOSE = 0.3  # [nm] distance up to which pairs are looked at: atoms that touch stand 0.2 (O to H) to 0.4 nm apart
 STRAINED = 100.0  # [kJ/mol] in bonds and angles of one rigid part, from which it is reported; usual ones have 10 to 50

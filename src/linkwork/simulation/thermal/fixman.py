@@ -15,8 +15,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import not_negative, positive
 from linkwork.core.jit import kernel, routine
 from linkwork.core.messages.describe import described
@@ -45,8 +45,6 @@ from linkwork.model.state import State
 from linkwork.simulation.thermal.langevin import BOLTZMANN
 from linkwork.spatial.memory import load3, load6, load9
 from linkwork.spatial.vectors import cross_motion, twist_to_child
-
-FloatArray = NDArray[np.float64]
 
 
 @kernel

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import not_negative, positive, shown, whole
 from linkwork.core.messages.describe import described, tabled
 from linkwork.dynamics.front import energy, forward_dynamics
@@ -22,8 +22,6 @@ from linkwork.loops.closing import close_loops
 from linkwork.model import layout
 from linkwork.model.model import Model
 from linkwork.model.state import State
-
-FloatArray = NDArray[np.float64]
 
 BOLTZMANN = 0.00831446261815324  # [kJ/mol/K], in the units of molecules (nm, ps, Da)
 

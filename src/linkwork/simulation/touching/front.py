@@ -18,6 +18,7 @@ from linkwork.contact.settings import Contact
 from linkwork.contact.shape_table import mean_size, shape_table
 from linkwork.contact.solver.problem import SLIDE, STICK, make_problem, make_system
 from linkwork.contact.volumes import all_open, make_volumes
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.messages.describe import table_of_attributes
 from linkwork.core.messages.warning import warn_user
 from linkwork.dynamics.tree_factor import make_tree_factor
@@ -31,9 +32,6 @@ from linkwork.simulation.touching import arrays as ta
 from linkwork.simulation.touching.explaining import explain_contact
 from linkwork.simulation.touching.search.neighbours import without_overlaps
 from linkwork.simulation.touching.sweeps.memory import make_sweeps
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 FIRST_CONTACTS, FIRST_SLOTS, FIRST_LIMITS = 64, 32, 16  # room at first; it doubles where a step needs more
 FEWEST_BY_SWEEPS = 32  # contacts and limits: fewer are solved faster by their matrix of responses

@@ -16,12 +16,12 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from linkwork.adaptive.metric.missed import MARGIN_OF_ABA, missed_accelerations
 from linkwork.adaptive.metric.rounding_floor import UNIT_ROUNDOFF
 from linkwork.adaptive.quasi_statics.report import error_bound, hidden, sums_of
 from linkwork.adaptive.workspace import LOAD_COUNT, MAX_QUEUE, SUM_JOINT, SUM_QUEUE, UNIT
+from linkwork.core.arrays import FloatArray
 from linkwork.dynamics.aba import BODY_WORK, DOF_WORK, aba
 from linkwork.dynamics.front import body_poses
 from linkwork.model.layout import DOF
@@ -31,8 +31,6 @@ from linkwork.simulation.loading.load_columns import LOAD_AT, LOAD_FORCE, LOAD_S
 
 if TYPE_CHECKING:
     from linkwork.adaptive.dynamics.simulation import AdaptiveDynamics
-
-FloatArray = NDArray[np.float64]
 
 MARGIN = 4.0  # over the difference of two algorithms, of which either may be the worse
 OTHER_UPDATES = 1e4  # times as much may be lost at another update as where it was measured
