@@ -62,7 +62,14 @@ ADDED_ROOMS = (
     "sensing",
     "simulation/backward",
 )
-TUPLE_METHODS = {"_replace", "_fields", "_asdict", "_make", "_repr_html_"}  # public, whatever their names
+PUBLIC = {
+    "_replace",
+    "_fields",
+    "_asdict",
+    "_make",
+    "_repr_html_",
+    "_exit",
+}  # of tuples, notebooks, os: by their documents
 NUMBA = ("numba.core", "numba.np", "numba.cpython", "numba.misc", "llvmlite")  # whose names are not Numba's interface
 IMPORT = re.compile(r"^\s*(?:from|import) (linkwork[\w.]*)(?: import (\([^)]*\)|[^\n#]*))?", re.MULTILINE)
 
@@ -221,7 +228,7 @@ def private_uses(paths: list[Path], own: set[str]) -> list[str]:
         for node in ast.walk(tree_of(path))
         if isinstance(node, ast.Attribute)
         and re.match(r"_[a-z]", node.attr)
-        and node.attr not in TUPLE_METHODS | own
+        and node.attr not in PUBLIC | own
         and not _is_own(node)
     ]
 

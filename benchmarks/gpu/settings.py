@@ -79,8 +79,8 @@ class Watched(CudaBackend):
     def launch(self, kernel: str, tables: Tables, first: int, count: int) -> None:
         self._watched(kernel, lambda: super(Watched, self).launch(kernel, tables, first, count))
 
-    def launch_narrow(self, kernel: str, tables: Tables, first: int, count: int) -> None:
-        self._watched(f"narrow {kernel}", lambda: super(Watched, self).launch_narrow(kernel, tables, first, count))
+    def launch_narrow(self, kernel: str, tables: Tables, first: int, count: int, what: int) -> None:
+        self._watched(kernel, lambda: super(Watched, self).launch_narrow(kernel, tables, first, count, what))
 
     def record(self, act: Any) -> Any:
         return act

@@ -93,11 +93,13 @@ def test_a_region_that_changes(base, integrator, rng, derivative):
         options = {"max_active_joints": 3, "update_every": 2, "integrator": integrator, "limits": False}
         sim = lw.AdaptiveDynamics(m, m.state(q), **options)
         sim.apply_wrench(m.n_bodies - 1, force=(0.3, -0.2, 0.1), frame="body", at=(0.1, 0.2, 0.0))
+        sims.append(sim)
         return lw.run_with_gradients(sim, H, steps, tau)
 
     def regions(run):
         return [tuple(segment.freedoms.tolist()) for segment in run.segments]
 
+    sims = []
     run = made()
     assert len(run.segments) > 1
     end, by_q, by_v, way = run.state, *rng.normal(size=(3, model.nv))
@@ -139,8 +141,8 @@ def test_a_region_that_changes(base, integrator, rng, derivative):
         (present(found.damping, layout.DAMPING), lambda d: loss(m=stiffer(d, layout.DAMPING))),
     ):
         assert ours == pytest.approx(derivative(lambda d, f=function: f(small * d)) / small, rel=1e-5, abs=1e-5)
-    run._sim.clear_loads()  # what the simulation is given later is not part of the run
-    run._sim.apply_wrench(0, force=(9.0, 0.0, 0.0))
+    sims[0].clear_loads()  # what the simulation is given later is not part of the run
+    sims[0].apply_wrench(0, force=(9.0, 0.0, 0.0))
     assert np.array_equal(run.backward(q=by_q, v=by_v, whole=True).q, found.q)
 
 

@@ -160,9 +160,8 @@ def test_closed_linkages_that_touch(kind, seed, integrator):
 
     def made(state=first, tau=efforts):
         contact = lw.Contact(margin=0.1, tolerance=1e-12)
-        return lw.run_with_gradients(
-            lw.FullDynamics(model, state, integrator=integrator, contact=contact), 1e-3, STEPS, tau
-        )
+        sims.append(lw.FullDynamics(model, state, integrator=integrator, contact=contact))
+        return lw.run_with_gradients(sims[-1], 1e-3, STEPS, tau)
 
     def moved(x):
         return lw.close_loops(model, lw.State(model.integrate(first.q, d, x), first.v + x * e), tolerance=FOUND)
@@ -174,8 +173,9 @@ def test_closed_linkages_that_touch(kind, seed, integrator):
     def difference(function, x):
         return (function(x) - function(-x)) / (2.0 * x)
 
+    sims = []
     run = made()
-    assert pressed(run._sim.view.contact).impulse.size
+    assert pressed(sims[0].view.contact).impulse.size
     found = run.backward(q=by_q, v=by_v)
     along = difference(lambda x: found.q @ model.difference(first.q, moved(x).q) + found.v @ moved(x).v, 1e-6)
     near = CLOSE * (1.0 + np.abs(np.concatenate([found.q, found.v])).max())

@@ -63,7 +63,7 @@ def test_solves_of_a_coil_with_all_joints_converge():
     built = scene.build()
     sim = lw.FullDynamics(scene.model, scene.state, contact=lw.Contact(friction=0.4, self_contact=False))
     built.sim = sim
-    for acting in built._acting:
+    for acting in built.acting:
         acting.is_on, acting.load = False, None
         acting.set(sim, acting.value)
     reports = [built.step(scene.h).contact for _ in range(500)]

@@ -9,6 +9,7 @@ import pytest
 from tests.helpers import proteins
 
 import linkwork as lw
+from linkwork.molecules.forces.force_fields import make_system
 from linkwork.molecules.forces.maps import coefficients
 from linkwork.molecules.forces.openmm_field import OpenMMField
 
@@ -36,7 +37,7 @@ def test_a_map_passes_through_its_points_and_is_smooth_across_cells():
 
 def test_energies_and_forces_are_those_of_openmm():
     molecule = strand()
-    system = molecule._system("amber19", None, None)
+    system = make_system(molecule.topology, "amber19")
     assert any(type(force).__name__ == "CMAPTorsionForce" for force in system.getForces())
     own = molecule.field()
     theirs = OpenMMField(molecule.atoms, molecule.tree, system, platform="Reference")

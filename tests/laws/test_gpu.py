@@ -183,6 +183,31 @@ def test_long_linkages_from_the_library(shape, rng, device_backend):
     assert np.abs(own - expected).max() <= 700**2 * 100 * EPS * np.abs(expected).max()
 
 
+@pytest.mark.parametrize("base", [None, lw.Free()], ids=["fixed", "floating"])
+@pytest.mark.parametrize("branching", [0.0, 0.3])
+def test_levels_around_the_root_take_one_launch_up_and_down(make_tree, rng, device_backend, branching, base):
+    """Unless the root has several freedoms, whose nodes one block does not do; numbers are the same either way."""
+    kinds = ("revolute", "prismatic", "screw")
+    tree = make_tree(bodies=150, branching=branching, kinds=kinds, seed=3, **({} if base is None else {"base": base}))
+    device = DeviceModel(tree, schedule="levels", backend=device_backend)
+    launched: list[str] = []
+    for name in ("launch", "launch_narrow"):
+        do = getattr(device.backend, name)
+        setattr(device.backend, name, lambda kernel, *rest, do=do: (launched.append(kernel), do(kernel, *rest)))
+    state, effort = tree.random_state(rng), rng.normal(size=tree.nv)
+    for _ in range(2):  # by launches, then as a graph
+        qdd = device.forward_dynamics(state.q, state.v, effort)
+        assert differ(qdd, lw.forward_dynamics(tree, state, effort)) <= TOLERANCE
+    assert differ(device.inverse_dynamics(state.q, state.v, qdd), effort) <= TOLERANCE
+    calls = launched.count("take")
+    at_root = [name for name in launched if name.startswith("start_")]
+    if base is None:
+        assert launched.count("narrow_solve") == launched.count("biases") > 0
+        assert len(at_root) == 1  # of the wrenches of inverse dynamics, which have no such kernel
+    else:
+        assert len(at_root) >= 2 * (calls - 1)
+
+
 def test_the_smallest_linkages(device_backend, schedule):
     linkage = lw.Linkage("one")
     linkage.add_body(

@@ -8,6 +8,7 @@ from tests.helpers import proteins
 
 import linkwork as lw
 from linkwork.molecules.forces.field import CompiledField, poses_of
+from linkwork.molecules.forces.force_fields import make_system
 
 proteins.need_packages()
 
@@ -30,7 +31,7 @@ def both(request):
     if molecule.system is not None:
         return molecule, molecule.system
     cutoff, switch = CUTOFFS[cut]
-    return molecule, molecule._system("amber14", cutoff, None, switch)
+    return molecule, make_system(molecule.topology, "amber14", cutoff, None, switch)
 
 
 @pytest.fixture(params=proteins.MOLECULES.values(), ids=proteins.MOLECULES.keys())
@@ -45,7 +46,8 @@ def reference(system, positions):
     context = mm.Context(system, mm.VerletIntegrator(1e-3), mm.Platform.getPlatformByName("Reference"))
     context.setPositions(positions)
     state = context.getState(getEnergy=True, getForces=True)
-    return state.getPotentialEnergy()._value, state.getForces(asNumpy=True)._value
+    energy, force = mm.unit.kilojoule_per_mole, mm.unit.kilojoule_per_mole / mm.unit.nanometer
+    return state.getPotentialEnergy().value_in_unit(energy), state.getForces(asNumpy=True).value_in_unit(force)
 
 
 def test_every_term_agrees_with_openmm(both):

@@ -71,7 +71,7 @@ def test_the_bound_is_what_is_hidden_whatever_changed_since(model):
         for _ in range(10):
             sim.step(H)
         disturb(sim, force, rng, k)
-        ready.add(sim.view.region._still_ready())
+        ready.add(sim.view.region.still_ready())
         report = sim.update_region(10 * H)
         assert_bound_is_what_is_hidden(model, sim, report)
     assert ready == {choice.ALL_READY, choice.ALL_BUT_DIRTY, choice.MATRICES_READY}
@@ -111,7 +111,7 @@ def test_one_call_or_many_are_the_same_bits(model):
         hit(once, k)
         for _ in range(30):
             many.step(H)
-            seen.add(many._region.are_waiting)
+            seen.add(many.view.region.are_waiting)
         once.step(H, 30)
         np.testing.assert_array_equal(many.state.q, once.state.q)
         np.testing.assert_array_equal(many.state.v, once.state.v)

@@ -66,5 +66,4 @@ def test_biases_alone_are_those_of_a_whole_assembly(make_tree, seed):
 
 
 def _refresh(sim):
-    nothing = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.uint8)
-    return sim.view.tree.table, sim.view.table, region.REFRESH, -1, *nothing, np.zeros(5)
+    return sim.view.tree.table, sim.view.table, region.REFRESH, -1, np.zeros(5)

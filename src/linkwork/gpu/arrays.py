@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -31,9 +32,9 @@ class Reader:
     def other(self, value: Any, shape: tuple[int, ...], what: str) -> Any:
         """An array of `shape` for all samples, or with a first axis for samples; as (entries, batch) or (entries,)."""
         array = self._array(value, what)
-        size = int(np.prod(shape))
+        size = math.prod(shape)
         if tuple(array.shape) == shape:
-            return array.reshape(size)
+            return array if len(shape) == 1 else array.reshape(size)
         if self.batch is not None and tuple(array.shape) == (self.batch, *shape):
             return array.reshape(self.batch, size).T
         choices = f"{shape}" if self.batch is None else f"{shape} or {(self.batch, *shape)}"

@@ -100,10 +100,10 @@ class CudaBackend:
         if blocks:
             self._kernel(kernel)((blocks,), block, (_by_value(tables), np.int32(first), np.int32(count)))
 
-    def launch_narrow(self, kernel: str, tables: Tables, first: int, count: int) -> None:
-        """Several levels, each of few nodes, in one launch."""
-        arguments = (_by_value(tables), np.int32(first), np.int32(count))
-        self._kernel(f"narrow_{kernel}")((1,), ONE_BLOCK, arguments)
+    def launch_narrow(self, kernel: str, tables: Tables, first: int, count: int, what: int) -> None:
+        """Several levels, each of few nodes, in one launch. what: of the parts of the kernel is done."""
+        arguments = (_by_value(tables), np.int32(first), np.int32(count), np.int32(what))
+        self._kernel(kernel)((1,), ONE_BLOCK, arguments)
 
     def launch_bodies(self, tables: Tables, threads: int, kernel: str = "bodies") -> None:
         blocks = -(-tables.batch // ITEMS_OF_BLOCK)

@@ -361,8 +361,20 @@ class DeviceModel(TakesTurns):
         if not self.model.n_bodies:
             return
         chosen = schedule or self._schedule(work.batch)
+        key = (name, chosen, work.tables.has_wrenches, self.threads)
+        repeat = work.recorded.get(key)
+        if repeat is None:
+            sweeps = self._sweeps(work, name, chosen)
+            act(sweeps, chosen)  # compiles what is needed
+            times -= 1
+            repeat = work.recorded[key] = self.backend.record(lambda: act(sweeps, chosen))
+        for _ in range(times):
+            repeat()
+
+    def _sweeps(self, work: Workspace, name: str, schedule: str) -> Sweeps:
+        """What makes the launches of a call, on tables that have all it needs."""
         levels, slots = self._plan(work.batch)
-        if chosen == "bodies":
+        if schedule == "bodies":
             if self._depth_arrays is None:
                 self._depth_arrays = {k: self.backend.upload(t) for k, t in self._depth_tables.items()}
             work.need_depths(self._depth_arrays, self._depths)
@@ -372,17 +384,9 @@ class DeviceModel(TakesTurns):
                 work.need_relatives(self._depth_tables)
             elif name != "forward":
                 work.need(world=(12, self.model.n_bodies))
-        sweeps = Sweeps(work, levels)
         if name.startswith("step"):  # a step of another size takes the place of the last one
-            work.recorded = {k: r for k, r in work.recorded.items() if k[0] == name or not k[0].startswith("step")}
-        key = (name, chosen, work.tables.has_wrenches, self.threads)
-        repeat = work.recorded.get(key)
-        if repeat is None:
-            act(sweeps, chosen)  # compiles what is needed
-            times -= 1
-            repeat = work.recorded[key] = self.backend.record(lambda: act(sweeps, chosen))
-        for _ in range(times):
-            repeat()
+            work.recorded = {k: r for k, r in work.recorded.items() if not k[0].startswith("step")}
+        return Sweeps(work, levels)
 
     def _forward(self, work: Workspace, sweeps: Sweeps, schedule: str) -> None:
         if schedule == "bodies":

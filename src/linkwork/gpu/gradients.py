@@ -116,9 +116,7 @@ def _backward(device: Any, sweeps: Sweeps, schedule: str) -> None:
         return
     sweeps.bodies("take_weights")  # M⁻¹ λ: the assembly once more, with efforts alone
     with _Pointed(work, qdd="mu", through="momentum"):
-        sweeps.leaf_to_root("assemble", strands=True)
-        sweeps.at_root("start_still")
-        sweeps.root_to_leaf("substitute", strands=True)
+        sweeps.there_and_back("assemble", "start_still", "substitute", strands=True)
     sweeps.bodies("joint_poses")
     sweeps.bodies("body_shares")
     sweeps.leaf_to_root("stretch")

@@ -81,8 +81,8 @@ class HostBackend:
     def launch(self, kernel: str, tables: Tables, first: int, count: int) -> None:
         getattr(self._library, kernel)(ctypes.byref(tables), first, count)
 
-    def launch_narrow(self, kernel: str, tables: Tables, first: int, count: int) -> None:
-        self.launch(f"narrow_{kernel}", tables, first, count)
+    def launch_narrow(self, kernel: str, tables: Tables, first: int, count: int, what: int) -> None:
+        getattr(self._library, kernel)(ctypes.byref(tables), first, count, what)
 
     def launch_bodies(self, tables: Tables, threads: int, kernel: str = "bodies") -> None:
         getattr(self._library, kernel)(ctypes.byref(tables), 0, 0)

@@ -20,24 +20,26 @@
 #endif
 
 // Several narrow levels in one launch of one block, which waits between them: a launch each would take longer than their work.
-// Here `first` and `count` are levels. LW_UP: leaf to root; LW_DOWN: root to leaf.
-#define LW_UP(k) (first + (k))
-#define LW_DOWN(k) (first + count - 1 - (k))
+// Where the root is among them, the block goes up, begins at the root and comes down again in that same launch.
+// Here `first` and `count` are levels, and `what` says which of these are done, in this order.
+enum { UP = 1, FROM_STILL = 2, FROM_GRAVITY = 4, DOWN = 8 };
 #ifdef __CUDACC__
-#define LW_NARROW(name, order)                                                                              \
-  extern "C" __global__ void __launch_bounds__(192) narrow_##name(const Tables T, int first, int count) {   \
-    for (int k = 0; k < count; k++) {                                                                       \
-      int end = T.level_first[order(k) + 1];                                                                \
-      for (int s = T.level_first[order(k)] + threadIdx.y * 32 + threadIdx.x; s < end; s += 192) name##_item(T, s, 0); \
-      __syncthreads();                                                                                      \
-    }                                                                                                       \
-  }
+#define LW_IN_ONE_BLOCK(name) \
+  extern "C" __global__ void __launch_bounds__(192) name(const Tables T, int first, int count, int what)
+#define LW_IS_FIRST (threadIdx.x == 0 && threadIdx.y == 0)
+#define LW_WAIT __syncthreads()
+#define LW_LEVEL(act, k)                                                                                          \
+  for (int s = T.level_first[k] + threadIdx.y * 32 + threadIdx.x; s < T.level_first[(k) + 1]; s += 192) act(T, s, 0); \
+  LW_WAIT
 #else
-#define LW_NARROW(name, order)                                                                \
-  extern "C" void narrow_##name(const Tables* T, int first, int count) {                      \
-    for (int k = 0; k < count; k++)                                                           \
-      for (int s = T->level_first[order(k)]; s < T->level_first[order(k) + 1]; s++) name##_item(*T, s, 0); \
-  }
+#define LW_IN_ONE_BLOCK(name)                                                                                                \
+  static void name##_on(const Tables& T, int first, int count, int what);                                                    \
+  extern "C" void name(const Tables* T, int first, int count, int what) { name##_on(*T, first, count, what); }              \
+  static void name##_on(const Tables& T, int first, int count, int what)
+#define LW_IS_FIRST true
+#define LW_WAIT
+#define LW_LEVEL(act, k) \
+  for (int s = T.level_first[k]; s < T.level_first[(k) + 1]; s++) act(T, s, 0)
 #endif
 
 // Parts that are compiled apart, each when it is first needed: 1 trees of joints of one freedom, 2 nodes of several freedoms,
@@ -163,6 +165,25 @@ LW_FN void integrate_item(const Tables& T, long long i, long long b) {
 }
 LW_SWEEP(integrate)
 
+// ------------------------------------------------------------------------------------------------------------ at the world
+
+LW_FN void start_still_item(const Tables& T, long long s, long long b) { hand_down(T, s, b, zero6(), zero6()); }
+LW_SWEEP(start_still)
+
+LW_FN void start_gravity_item(const Tables& T, long long s, long long b) {
+  hand_down(T, s, b, world_acceleration(T, b), zero6());
+}
+LW_SWEEP(start_gravity)
+
+LW_FN void start_place_item(const Tables& T, long long s, long long b) { place_child(T, s, b, identity_pose()); }
+LW_SWEEP(start_place)
+
+// At the root, between the ways up and down.
+LW_FN void start_item(const Tables& T, int what) {
+  if (LW_IS_FIRST && what & FROM_STILL) start_still_item(T, T.root, 0);
+  if (LW_IS_FIRST && what & FROM_GRAVITY) start_gravity_item(T, T.root, 0);
+}
+
 // ------------------------------------------------------------------------------------------------------------------- nodes
 
 
@@ -170,13 +191,11 @@ LW_FN void stretch_item(const Tables& T, long long s, long long b) {
   if (LW_IS_NODE(s) && (T.node[s] & 3) == JOIN) stretch_join(T, s, b);
 }
 LW_SWEEP(stretch)
-LW_NARROW(stretch, LW_UP)
 
 LW_FN void spread_item(const Tables& T, long long s, long long b) {
   if (LW_IS_NODE(s)) spread_node(T, s, b);
 }
 LW_SWEEP(spread)
-LW_NARROW(spread, LW_DOWN)
 
 LW_FN void place_item(const Tables& T, long long s, long long b) {
   if (LW_IS_NODE(s)) place_node(T, s, b);
@@ -192,6 +211,17 @@ LW_FN void wrenches_item(const Tables& T, long long s, long long b) {
   if (LW_IS_NODE(s)) wrench_node(T, s, b);
 }
 LW_SWEEP(wrenches)
+
+LW_IN_ONE_BLOCK(narrow_twists) {
+  for (int k = first; what & UP && k < first + count; k++) {
+    LW_LEVEL(stretch_item, k);
+  }
+  start_item(T, what);
+  LW_WAIT;
+  for (int k = first + count - 1; what & DOWN && k >= first; k--) {
+    LW_LEVEL(spread_item, k);
+  }
+}
 #endif
 
 #if LW_PART == 0 || LW_PART == 2
@@ -260,15 +290,13 @@ extern "C" __global__ void __launch_bounds__(192, LW_BLOCKS) assemble_columns(co
   by_columns(T, is_there, s, b, Share{memory + threadIdx.x});
 }
 
-extern "C" __global__ void __launch_bounds__(192, LW_BLOCKS) narrow_assemble(const Tables T, int first, int count) {
+LW_FN void assemble_level(const Tables& T, int k) {
   __shared__ Real memory[SHARED * NODES_OF_BLOCK];
-  for (int k = 0; k < count; k++) {
-    int end = T.level_first[first + k + 1];
-    for (int at = T.level_first[first + k]; at < end; at += NODES_OF_BLOCK) {  // the same rounds for all threads
-      int s = at + threadIdx.x;
-      by_columns(T, s < end && LW_IS_NODE(s), s, 0, Share{memory + threadIdx.x});
-      __syncthreads();
-    }
+  int end = T.level_first[k + 1];
+  for (int at = T.level_first[k]; at < end; at += NODES_OF_BLOCK) {  // the same rounds for all threads
+    int s = at + threadIdx.x;
+    by_columns(T, s < end && LW_IS_NODE(s), s, 0, Share{memory + threadIdx.x});
+    __syncthreads();
   }
 }
 #else
@@ -288,9 +316,8 @@ extern "C" void assemble_columns(const Tables* T, int first, int count) {
   }
 }
 
-extern "C" void narrow_assemble(const Tables* T, int first, int count) {
-  for (int k = first; k < first + count; k++)
-    assemble_columns(T, T->level_first[k], T->level_first[k + 1] - T->level_first[k]);
+LW_FN void assemble_level(const Tables& T, int k) {
+  assemble_columns(&T, T.level_first[k], T.level_first[k + 1] - T.level_first[k]);
 }
 #endif
 
@@ -307,7 +334,15 @@ LW_FN void substitute_item(const Tables& T, long long s, long long b) {
     pass_branches(T, s, b);
 }
 LW_SWEEP(substitute)
-LW_NARROW(substitute, LW_DOWN)
+
+LW_IN_ONE_BLOCK(narrow_solve) {
+  for (int k = first; what & UP && k < first + count; k++) assemble_level(T, k);
+  start_item(T, what);
+  LW_WAIT;
+  for (int k = first + count - 1; what & DOWN && k >= first; k--) {
+    LW_LEVEL(substitute_item, k);
+  }
+}
 
 // ----------------------------------------------------------------------------------------------------------------- strands
 
@@ -322,19 +357,6 @@ LW_SWEEP(assemble_strands)
 
 LW_FN void substitute_strands_item(const Tables& T, long long r, long long b) { pass_strand(T, r, b); }
 LW_SWEEP(substitute_strands)
-
-// ------------------------------------------------------------------------------------------------------------ at the world
-
-LW_FN void start_still_item(const Tables& T, long long s, long long b) { hand_down(T, s, b, zero6(), zero6()); }
-LW_SWEEP(start_still)
-
-LW_FN void start_gravity_item(const Tables& T, long long s, long long b) {
-  hand_down(T, s, b, world_acceleration(T, b), zero6());
-}
-LW_SWEEP(start_gravity)
-
-LW_FN void start_place_item(const Tables& T, long long s, long long b) { place_child(T, s, b, identity_pose()); }
-LW_SWEEP(start_place)
 
 #endif
 

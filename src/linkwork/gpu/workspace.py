@@ -13,7 +13,14 @@ from linkwork.gpu.tables import DEPTH_INDICES, PIVOT_ROWS, ROWS_OF_BODY, ROWS_OF
 
 ARTICULATED_ROWS = 27
 FEW = 32  # slots of a level, up to which one block does it in less time than a launch of its own takes
-NARROW_FORMS = ("stretch", "spread", "assemble", "substitute")  # kernels that do several such levels at once
+UP, FROM_STILL, FROM_GRAVITY, DOWN = 1, 2, 4, 8  # what one block does at these levels, in this order
+NARROW_FORMS = {  # the kernel that does several such levels at once, and which part of it
+    "stretch": ("narrow_twists", UP),
+    "spread": ("narrow_twists", DOWN),
+    "assemble": ("narrow_solve", UP),
+    "substitute": ("narrow_solve", DOWN),
+}
+STARTS = {"start_still": FROM_STILL, "start_gravity": FROM_GRAVITY}
 BY_FREEDOMS = ("assemble", "substitute")  # kernels with a form of their own for joints of several freedoms
 NARROW = 8_192  # nodes of a level, all samples counted, up to which six threads a node are faster than one
 
@@ -180,6 +187,23 @@ class Sweeps:
         if strands:
             self._strands(kernel)
 
+    def there_and_back(self, up: str, start: str, down: str, strands: bool = False) -> None:
+        """Leaf to root, what begins at the root, root to leaf. One block does the levels around the root, where it can."""
+        few = narrow_levels(self.levels, self.work.batch, strands)
+        if not few or few.stop < self.levels.height:
+            self.leaf_to_root(up, strands)
+            self.at_root(start)
+            self.root_to_leaf(down, strands)
+            return
+        if strands:
+            self._strands(up)
+        self._sweep(up, range(few.start), strands)
+        what = UP | STARTS[start] | DOWN
+        self.backend.launch_narrow(NARROW_FORMS[up][0], self.tables, few.start, len(few), what)
+        self._sweep(down, range(few.start - 1, -1, -1), strands)
+        if strands:
+            self._strands(down)
+
     def _strands(self, kernel: str) -> None:
         self.backend.launch(f"{kernel}_strands", self.tables, 0, self.levels.strand_slot.size)
 
@@ -191,7 +215,8 @@ class Sweeps:
             if k not in few:
                 self._level(kernel, k, int(first[k]))
             elif k == (few[0] if levels.step > 0 else few[-1]):
-                self.backend.launch_narrow(kernel, self.tables, few[0], len(few))
+                name, part = NARROW_FORMS[kernel]
+                self.backend.launch_narrow(name, self.tables, few[0], len(few), part)
 
     def _level(self, kernel: str, k: int, start: int) -> None:
         """Joints of one freedom and of several in launches of their own; narrow levels with six threads a node."""
@@ -203,15 +228,14 @@ class Sweeps:
         if end > several:
             self.backend.launch(f"{kernel}_several", self.tables, several, end - several)
 
-    def move(self, into: str, strands: bool = False) -> None:
+    def move(self, into: str, start: str, strands: bool = False) -> None:
+        """Relative motions of all joints → motions of all bodies, written `into` a table."""
         self.tables.moved = self.backend.address(self.work.arrays[into])
-        self.root_to_leaf("spread", strands)
+        self.there_and_back("stretch", start, "spread", strands)
 
     def twists(self, with_efforts: bool = False, strands: bool = False) -> None:
         self.bodies("joint_states" if with_efforts else "joint_poses")
-        self.leaf_to_root("stretch", strands)
-        self.at_root("start_still")
-        self.move("twist", strands)
+        self.move("twist", "start_still", strands)
 
     def poses(self) -> None:
         """World poses; the stretches of the clusters must be there."""
@@ -221,17 +245,13 @@ class Sweeps:
     def forward_dynamics(self) -> None:
         self.twists(with_efforts=True, strands=True)
         self.bodies("biases")
-        self.leaf_to_root("assemble", strands=True)
-        self.at_root("start_gravity")
-        self.root_to_leaf("substitute", strands=True)
+        self.there_and_back("assemble", "start_gravity", "substitute", strands=True)
 
     def inverse_dynamics(self) -> None:
         """Efforts into `total`, from the accelerations in `qdd`."""
         self.twists(with_efforts=True)
         self.bodies("relative_accelerations")
-        self.leaf_to_root("stretch")
-        self.at_root("start_gravity")
-        self.move("force")
+        self.move("force", "start_gravity")
         self.bodies("body_wrenches")
         self.leaf_to_root("gather")
         self.at_root("start_still")

@@ -82,15 +82,15 @@ class SceneSimulation(Runnable):
     """A simulation with the loads of its scene, which change with time.
 
     sim: the simulation behind it (QuasiStatics, FullDynamics, AdaptiveDynamics).
-    actions: what acts on it; loads are applied here, for a first step of h [s].
+    actions: what acts on it; loads are applied here, for a first step of h [s]. acting: each of them, as it acts now.
     What else the simulation behind it offers (`acceleration`, `active`, ...) can be asked of this one directly.
     """
 
     def __init__(self, sim: LoadedSimulation, actions: Sequence[Action], h: float):
         self.sim = sim
         self._at = sim.time + 0.5 * h
-        self._acting = [_Acting(action, sim, self._at) for action in actions]
-        varying = [acting for acting in self._acting if not acting.action.is_constant]
+        self.acting = [_Acting(action, sim, self._at) for action in actions]
+        varying = [acting for acting in self.acting if not acting.action.is_constant]
         motors = [acting.action for acting in varying if isinstance(acting.action, Motor)]
         self._targets = [_Targets(sim, motors, column) for column in (M_POSITION, M_VELOCITY)] if motors else []
         self._varying = [acting for acting in varying if not isinstance(acting.action, Motor)]
@@ -187,7 +187,7 @@ class SceneSimulation(Runnable):
 
     def _order(self) -> list[int]:
         """Actions behind the loads on bodies, in the order in which they were applied."""
-        of_load = {id(acting.load): k for k, acting in enumerate(self._acting) if acting.load is not None}
+        of_load = {id(acting.load): k for k, acting in enumerate(self.acting) if acting.load is not None}
         return [of_load.get(id(load), -1) for load in self.sim.loads]
 
     def _apply_again(self, order: list[int]) -> None:
@@ -198,10 +198,10 @@ class SceneSimulation(Runnable):
                 "them before making a checkpoint, or put them into the scene."
             )
         self.sim.clear_loads()
-        for acting in self._acting:
+        for acting in self.acting:
             acting.is_on, acting.load = acting.is_on and acting.load is None, None
         for k in order:
-            self._acting[k].start_again(self.sim, self._acting[k].action.value(self._at))
+            self.acting[k].start_again(self.sim, self.acting[k].action.value(self._at))
 
     def __getattr__(self, name: str) -> Any:
         if name == "sim":  # not made yet: looking further would never end

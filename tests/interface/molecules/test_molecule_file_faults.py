@@ -8,6 +8,7 @@ from tests.helpers import proteins
 from tests.helpers.structure_files import line, peptide_lines, write
 
 import linkwork as lw
+from linkwork.molecules.forces.force_fields import make_system
 
 proteins.need_packages()
 
@@ -64,7 +65,7 @@ def test_what_is_asked_for_must_be_there(tmp_path):
 
 def test_openmm_objects_are_checked():
     molecule = lw.molecules.peptide("A")
-    system = molecule._system("amber14", None, None)
+    system = make_system(molecule.topology, "amber14")
     good = molecule.reference
     bad = good.copy()
     bad[6, 1] = np.nan
@@ -84,7 +85,7 @@ def test_a_missing_parameter_names_residue_and_atom():
     molecule = lw.molecules.peptide("A")
     with pytest.raises(lw.ModelError, match=r"residue (ACE|ALA|NME) A:\d .atoms .*parameters"):
         molecule.field(["tip3p.xml"])
-    system = molecule._system("amber14", None, None)
+    system = make_system(molecule.topology, "amber14")
     nonbonded = next(force for force in system.getForces() if type(force).__name__ == "NonbondedForce")
     nonbonded.setParticleParameters(6, float("nan"), 0.3, 0.1)
     broken = lw.molecules.from_openmm(molecule.topology, system, molecule.reference)

@@ -10,6 +10,7 @@ from tests.helpers import proteins
 from tests.helpers.structure_files import heavy_atoms, line, peptide_lines, write
 
 import linkwork as lw
+from linkwork.molecules.forces.force_fields import make_system
 
 proteins.need_packages()
 
@@ -208,12 +209,13 @@ def test_real_proteins(protein, suffix, tmp_path):
     molecule, (torsions, cut) = protein(suffix, tmp_path)
     assert (molecule.n_torsions, len(molecule.tree.cut), molecule.model.nv) == (torsions, cut, torsions + 6)
     field = molecule.field(cutoff=1.0)
-    system = molecule._system("amber14", 1.0, None)
+    system = make_system(molecule.topology, "amber14", 1.0)
     import openmm as mm
 
     context = mm.Context(system, mm.VerletIntegrator(1e-3), mm.Platform.getPlatformByName("Reference"))
     context.setPositions(molecule.reference)
-    expected = context.getState(getEnergy=True).getPotentialEnergy()._value
+    energy = context.getState(getEnergy=True).getPotentialEnergy()
+    expected = energy.value_in_unit(mm.unit.kilojoule_per_mole)
     assert field.energy(molecule.state) == pytest.approx(expected, rel=1e-10)
 
 

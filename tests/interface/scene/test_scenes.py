@@ -81,17 +81,21 @@ def test_copies_and_floating(scene_file):
     assert (lw.body_poses(scene.model, scene.state)[:, 0, 3] == np.repeat([0.0, 1.0, 2.0], 6)).all()
 
 
+def actions(scene):
+    return [acting.action for acting in scene.build().acting]
+
+
 def test_picks_and_neighbours(scene_file):
     path = scene_file(GOOD.replace('body = "link_5"', 'body = "link_*"\npick = "all"'))
-    assert [action.body for action in Scene.read(path)._found.actions] == [f"link_{k}" for k in range(6)]
+    assert [action.body for action in actions(Scene.read(path))] == [f"link_{k}" for k in range(6)]
     for pick, body in (("first", "link_0"), ("middle", "link_3"), ("last", "link_5")):
-        assert [action.body for action in Scene.read(path, [f"load.0.pick={pick}"])._found.actions] == [body]
+        assert [action.body for action in actions(Scene.read(path, [f"load.0.pick={pick}"]))] == [body]
     near = Scene.read(path, ["load.0.pick=middle", "load.0.neighbours=3"])
-    assert {action.body for action in near._found.actions} == {"link_2", "link_3", "link_4"}
+    assert {action.body for action in actions(near)} == {"link_2", "link_3", "link_4"}
     tree = lw.library.binary_tree(joints=15).compile()
     assert set(nearest_bodies(tree, tree.body("branch_0"), 3)) == {tree.body(f"branch_{k}") for k in range(3)}
     random = Scene.read(path, ["load.0.force={ magnitude = 2.0, seed = 1 }"])
-    sizes = [np.linalg.norm(action.force(0.0)) for action in random._found.actions]
+    sizes = [np.linalg.norm(action.force(0.0)) for action in actions(random)]
     assert sizes == pytest.approx([2.0] * 6)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import time
 import urllib.error
 import urllib.request
 
@@ -182,7 +183,7 @@ def test_playing_goes_on_and_pauses(page):
     page.play()
     deadline = 200
     while sim.steps_done == 0 and deadline:
-        page.page._ended.wait(0.05)
+        time.sleep(0.05)
         deadline -= 1
     page.pause()
     with page.hold():
@@ -199,7 +200,7 @@ def test_an_action_without_a_body_is_refused(page):
 def test_a_step_that_fails_pauses_and_leaves_the_page_open(page):
     page.page.h = 1e300
     page.play()
-    page.page._ended.wait(0.2)
+    time.sleep(0.2)
     page.step(1)
     assert not page.page.is_playing
     assert page.is_open

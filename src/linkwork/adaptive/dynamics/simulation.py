@@ -324,8 +324,9 @@ class AdaptiveDynamics(Dynamics):
                 self._fluid.follow(self.time)  # type: ignore[union-attr]
                 count = 1
             if goes_through:
-                status, done = self._through.advance(h, left, every)
-            elif is_alone:
+                self._through.begin(h, every)
+                count = left
+            if is_alone:
                 status, done = self._advance(self._moving.table, h, count)
             else:
                 status, done, fault = self._forces.advance(h, count)

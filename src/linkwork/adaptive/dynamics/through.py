@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from linkwork.simulation.touching.front import ContactState
 
 PARTS_OF_PATIENCE = 3  # of `update_every`: contacts ask for an update no sooner than a third of it after the last one
-# Of what `updating` counts: steps since the region was chosen, or since it is to be chosen anew; steps since it was chosen;
-# how often it was; whether that failed. The last entry is the region's own.
-COUNTS, PROGRESS = slice(0, 4), 5
 
 
 def patience_of(every: int) -> int:
@@ -28,19 +25,17 @@ def patience_of(every: int) -> int:
 
 
 class StepsThrough:
-    """Makes steps of a simulation together with the updates between them. contact: its part of that name, if it has one."""
+    """Has steps of a simulation make the updates between them. contact: its part of that name, if it has one."""
 
     def __init__(self, sim: AdaptiveDynamics, contact: ContactState | None):
         self._sim, self._contact = sim, contact
         self._settings = np.zeros(SETTINGS)  # by which updates choose; what depends on the moment the kernel adds
         self._chosen: tuple[float | None, ...] = ()  # the same, to know a change
-        self._progress = np.zeros(PROGRESS, dtype=np.int64)
 
     def get_ready(self) -> None:
-        """Loads the kernel before it is needed: no step waits for it."""
+        """Loads the kernels before they are needed: no step waits for them."""
         if self._sim.contact is not None and self._sim.max_active_joints is not None:
-            self._progress[COUNTS] = 0
-            self._sim._region.advance(self._settings, self._progress, 1.0, 0, 1)
+            self._sim._region.load_updates()
 
     def is_possible(self) -> bool:
         """Whether updates need nothing from Python: with contact, for a number of joints that is not all of them, and with
@@ -53,8 +48,8 @@ class StepsThrough:
             return False
         return whole(most, 0, "max_active_joints") < sim._counted and not is_wanted(sim)
 
-    def advance(self, h: float, n: int, every: int) -> tuple[int, int]:
-        """Up to n steps of h [s]: OK or why it stopped, and the number of steps that were made. `end` is to follow."""
+    def begin(self, h: float, every: int) -> None:
+        """Before steps of h [s], of a call that `end` is to follow."""
         sim = self._sim
         horizon = every * h if sim.horizon is None else positive(sim.horizon, "horizon")
         tolerance = 0.0 if sim.tolerance is None else not_negative(sim.tolerance, "tolerance")
@@ -63,13 +58,12 @@ class StepsThrough:
             self._settings[: HORIZON + 1] = self._chosen = chosen
         self._settings[PATIENCE] = patience_of(every)
         sim._tree.run.counts[UNTIL_ASKED] = 0
-        self._progress[COUNTS] = sim._since_update, sim.steps_done - sim._updated_at, 0, 0
-        return sim._region.advance(self._settings, self._progress, h, n, every)
+        sim._region.begin_turns(self._settings, every, sim._since_update, sim.steps_done - sim._updated_at)
 
     def end(self, status: int) -> None:
         """After the steps were counted: what updates among them leave."""
         sim = self._sim
-        since, made, updates, failed = self._progress[COUNTS].tolist()
+        since, made, updates, failed = sim._region.end_turns()
         sim._since_update, sim._updated_at = since, sim.steps_done - made
         if updates:
             sim._is_proven = not self._settings[PASSES]

@@ -5,7 +5,7 @@ volumes and places that stay as they were when it became so.
 """
 
 from linkwork.adaptive.dynamics.reduced.gather import body_in_piece
-from linkwork.adaptive.dynamics.reduced.reduced import PIECES, joint_pose, reduced_of
+from linkwork.adaptive.dynamics.reduced.reduced import FIRST_FORCE, PIECES, joint_pose, reduced_of
 from linkwork.adaptive.dynamics.region.choice import MANY
 from linkwork.adaptive.dynamics.region.choice import PATIENCE as CHOSEN_PATIENCE
 from linkwork.adaptive.dynamics.region.region import (
@@ -38,6 +38,7 @@ from linkwork.contact.near_world import forget_clearances
 from linkwork.contact.volumes import REGION, make_rigid
 from linkwork.core.bundles import place_of, set_rows
 from linkwork.core.jit import inlined, kernel, routine
+from linkwork.core.subnormals import flush_subnormals, restore_mode
 from linkwork.dynamics.dca.nodes import H_F
 from linkwork.model.layout import DOF, V
 from linkwork.simulation.loading.accelerate import place_and_move
@@ -80,9 +81,10 @@ def place_velocities(table, moving):
 
 
 @kernel
-def perform_touching(table, moving, task, joint, opened, flags, settings, first):
+def perform_touching(table, moving, task, joint, settings):
     """`region.perform` of a linkage with contact: before an update the forces of contacts act on the metrics, and after a
-    change of the region the search follows it. first: row of contact forces, see `renew_contact_forces`."""
+    change of the region the search follows it. Like the steps between which it is called, it takes subnormals for zero."""
+    mode = flush_subnormals()
     goes_on = task == UPDATE or task == FREEZE  # from where the linkage that moves is
     if task == UPDATE:
         counts = touch_of(moving).counts
@@ -90,13 +92,14 @@ def perform_touching(table, moving, task, joint, opened, flags, settings, first)
             run_of(table).counts[JOINED] = MANY
         counts[CHANGED], counts[PATIENCE] = 0, int(settings[CHOSEN_PATIENCE])
         counts[QUIET] = counts[PATIENCE]
-        renew_contact_forces(table, moving, first)
+        renew_contact_forces(table, moving)
     if goes_on:
         note_travel(moving)
-    status = perform_task(table, moving, task, joint, opened, flags, settings)
+    status = perform_task(table, moving, task, joint, settings)
     has_moved = goes_on or task == BEGIN or task == REOPEN
     if status == OK and has_moved and run_of(table).counts[KEPT] == 0:
         follow_region(table, moving, not goes_on)
+    restore_mode(mode)
     return status
 
 
@@ -172,14 +175,15 @@ def place_inside(plan, c, volumes, node):
 
 
 @routine
-def renew_contact_forces(table, moving, first):
+def renew_contact_forces(table, moving):
     """The forces of contacts in the last step act on the metrics; the paths of their bodies are held open.
 
-    They stand behind those of loops in `loop_body` and `loop_wrench`, from row `first` on, two per contact; body -1 is the
-    world, or nothing. The table shows as many rows as there are contacts; those behind them are empty. Needs the region in
-    which that step was made. Cost: O(contacts log n).
+    They stand behind those of loops in `loop_body` and `loop_wrench`, from row FIRST_FORCE on, two per contact; body -1 is
+    the world, or nothing. The table shows as many rows as there are contacts; those behind them are empty. Needs the region
+    in which that step was made. Cost: O(contacts log n).
     """
     run = run_of(table)
+    first = reduced_of(table).counts[FIRST_FORCE]
     hold_paths(table, first, -1)
     for k in range(first, run.loop_body.shape[0]):
         if run.loop_body[k] >= 0:

@@ -1,10 +1,4 @@
-"""Steps with contact and the updates of the region between them, by one call.
-
-With contact a region is updated every five to fifteen steps. What Python does around an update takes as long as a step with
-forty active joints, and leaves the caches to the next step as it likes. Where an update needs nothing from Python, the
-kernels of steps and of updates are called in turns here, by their addresses (`core.calls`): the same kernels with the same
-arguments, and so the same bits.
-"""
+"""Updates of the region between two steps with contact, which the kernel of steps asks for (`touching.driver`)."""
 
 from numba import types
 
@@ -13,33 +7,19 @@ from linkwork.adaptive.dynamics.region.region import UPDATE
 from linkwork.contact.contact_list import COUNT
 from linkwork.core.calls import TABLE, address_of, caller
 from linkwork.core.jit import inlined, kernel
-from linkwork.simulation.moving import CONTACTS_CHANGED, OK
-from linkwork.simulation.touching.arrays import LIMITS, contacts_of, touch_of
-from linkwork.simulation.touching.calling import STEPS
+from linkwork.simulation.touching.arrays import EVERY, LEFT, LIMITS, MADE, PERFORM, contacts_of, touch_of
+from linkwork.simulation.touching.calling import UPDATING
 
-# Entries of `progress`: steps since the region was chosen, or since it is to be chosen anew; steps since it was chosen;
-# how often it was; whether that failed; the row of contact forces, see `touching.renew_contact_forces`.
-SINCE, MADE, UPDATES, FAILED, FIRST, PROGRESS = range(6)
-UPDATING = types.int64(
-    TABLE,
-    TABLE,
-    types.int64,
-    types.int64,
-    TABLE,
-    types.Array(types.uint8, 1, "C"),
-    types.Array(types.float64, 1, "C"),
-    types.int64,
-)
+PERFORMING = types.int64(TABLE, TABLE, types.int64, types.int64, types.Array(types.float64, 1, "C"))
 
-_make_steps, _update = caller(STEPS), caller(UPDATING)
+_perform = caller(PERFORMING)
 
 
 def addresses() -> tuple[int, int]:
-    """Of the kernels that make steps and updates."""
+    """Entries UPDATE and PERFORM of `Touch.turns`."""
     from linkwork.adaptive.dynamics.touching import perform_touching
-    from linkwork.simulation.touching.driver import advance_touching
 
-    return address_of(advance_touching, STEPS), address_of(perform_touching, UPDATING)
+    return address_of(update_between_steps, UPDATING), address_of(perform_touching, PERFORMING)
 
 
 @inlined
@@ -49,30 +29,11 @@ def touches(moving):
 
 
 @kernel
-def advance_and_update(table, moving, calls, settings, progress, opened, flags, h, n, every):
-    """Up to n steps of h [s], with an update after `every` steps and where contacts changed; OK or why it stopped, and the
-    number of steps that were made.
-
-    calls: as `addresses` gives them. settings: by which updates choose; what depends on the moment is written here.
-    opened, flags: empty.
-    """
-    status, done = OK, 0
-    while done < n and status == OK:
-        if progress[SINCE] >= every:
-            settings[PASSES] = 1.0 if n - done > every else 0.0
-            settings[STEPPED] = 1.0 if progress[MADE] > 0 else 0.0
-            settings[TOUCHES] = 1.0 if touches(moving) else 0.0
-            progress[SINCE], progress[MADE] = 0, 0
-            status = _update(calls[1], (table, moving, UPDATE, -1, opened, flags, settings, progress[FIRST]))
-            if status != OK:
-                progress[FAILED] = 1
-                return status, done
-            progress[UPDATES] += 1
-        status, made = _make_steps(calls[0], (moving, h, min(every - progress[SINCE], n - done)))
-        done += made
-        progress[SINCE] += made
-        progress[MADE] += made
-        if status == CONTACTS_CHANGED:
-            progress[SINCE] = every
-            status = OK
-    return status, done
+def update_between_steps(table, moving):
+    """Chooses the region by `Touch.choice`, of which what depends on the moment is written here: OK or why it failed."""
+    t = touch_of(moving)
+    turns, choice = t.turns, t.choice
+    choice[PASSES] = 1.0 if turns[LEFT] > turns[EVERY] else 0.0
+    choice[STEPPED] = 1.0 if turns[MADE] > 0 else 0.0
+    choice[TOUCHES] = 1.0 if touches(moving) else 0.0
+    return _perform(turns[PERFORM], (table, moving, UPDATE, -1, choice))

@@ -1,8 +1,10 @@
 """The one driver of steps: begin, evaluate and resume as often as the integrator asks, close, finish.
 
-`make_advance` puts an integrator and a way to evaluate together. What it returns makes n steps without leaving compiled
-code, and is compiled with that integrator alone. A step that fails is taken back: the state is that of the last good one.
-`make_go_on` makes the same step in parts, for forces and accelerations that come from Python.
+`make_loop` makes the loop over steps; all others are made of it. `make_advance` puts an integrator and a way to evaluate
+together. What it returns makes n steps without leaving compiled code, and is compiled with that integrator alone. A step
+that fails is taken back: the state is that of the last good one. Steps with contact (`touching.driver`), and what a run
+does between two steps, are other steps in the same loop. `make_go_on` makes a step in parts, for forces and accelerations
+that come from Python, where the loop itself runs as Python (`from_python`).
 
 Stages, arrays and files, in order: docs/theory/step.md.
 """
@@ -15,7 +17,15 @@ from linkwork.core.jit import inlined, routine
 from linkwork.core.subnormals import flush_subnormals, restore_mode
 from linkwork.simulation.integrators.chart import DONE, EVALUATE
 from linkwork.simulation.momentum.momentum import correct_bases
-from linkwork.simulation.moving import COMPOSITES_READY, KEEPS_MOMENTUM, OK, OVERFLOW, SUBSTEPS, moving_of
+from linkwork.simulation.moving import (
+    COMPOSITES_READY,
+    CONTACTS_CHANGED,
+    KEEPS_MOMENTUM,
+    OK,
+    OVERFLOW,
+    SUBSTEPS,
+    moving_of,
+)
 from linkwork.simulation.stepping.integrator import Integrator
 from linkwork.simulation.stepping.saving import is_finite, save_start, take_back_state
 
@@ -93,26 +103,51 @@ def make_evaluate_where(integrator: Integrator, evaluate: Any, again: Any) -> An
     return evaluate_where
 
 
-def make_advance(integrator: Integrator, evaluate: Any = None, close: Any = nothing_to_close, again: Any = None) -> Any:
-    """advance(table, h, n), up to n steps of h [s]: OK or why it stopped, and the number of steps that were made."""
-    step = make_step(integrator, evaluate, close, again)
-    begin_steps, end_steps, note_efforts = integrator.begin_steps, integrator.end_steps, integrator.note_efforts
+@inlined
+def is_made(status):
+    """Whether a step was made. After CONTACTS_CHANGED it was, and whoever asked for it has something to do."""
+    return status == OK or status == CONTACTS_CHANGED
+
+
+def make_loop(step: Any) -> Any:
+    """loop(table, h, n), up to n times step(table, h): OK or why it stopped, and the number of steps that were made.
+
+    Called from Python it is Python, and so may `step` be; `table` is whatever that takes.
+    """
+
+    @inlined
+    def loop(table, h, n):
+        status, made = OK, 0
+        while made < n and status == OK:
+            status = step(table, h)
+            made += is_made(status)
+        return status, made
+
+    return loop
+
+
+def make_steps(step: Any, begin_steps: Any, end_steps: Any, note_efforts: Any) -> Any:
+    """advance(table, h, n), which is `make_loop` of compiled code with what comes before and after: `Integrator`."""
+    loop = make_loop(step)
 
     @routine
     def advance(table, h, n):
         mode = flush_subnormals()
-        status, made = OK, 0
-        begin_steps(table, h)
-        while made < n and status == OK:
-            status = step(table, h)
-            made += status == OK
+        begin_steps(table, h, n)
+        status, made = loop(table, h, n)
         end_steps(table, status, made)
-        if status == OK:
+        if is_made(status):
             note_efforts(table, h)
         restore_mode(mode)
         return status, made
 
     return advance
+
+
+def make_advance(integrator: Integrator, evaluate: Any = None, close: Any = nothing_to_close, again: Any = None) -> Any:
+    """advance(table, h, n), up to n steps of h [s]: OK or why it stopped, and the number of steps that were made."""
+    step = make_step(integrator, evaluate, close, again)
+    return make_steps(step, integrator.begin_steps, integrator.end_steps, integrator.note_efforts)
 
 
 def make_go_on(integrator: Integrator, evaluate: Any, close: Any, again: Any = None) -> Any:

@@ -8,9 +8,16 @@ from typing import Any
 from linkwork.errors import LinkworkError
 from linkwork.simulation.integrators.chart import EVALUATE
 from linkwork.simulation.moving import OK, OVERFLOW
-from linkwork.simulation.stepping.driver import BEGIN, END
+from linkwork.simulation.stepping.driver import BEGIN, END, make_loop
 
 Ended = tuple[int, LinkworkError | None]  # OK or why a step failed, and the error where one was raised on the way
+
+
+def _call(step: Callable[[float], int], h: float) -> int:
+    return step(h)
+
+
+_loop = make_loop(_call)  # the loop of all steps, as Python
 
 
 def step_in_parts(
@@ -47,9 +54,14 @@ def advance_in_python(
 
     Returns OK or why it stopped, the steps that were made, and the error where one was raised on the way.
     """
-    for done in range(n):
+    fault: LinkworkError | None = None
+
+    def step_and_after(h: float) -> int:
+        nonlocal fault
         status, fault = step(h)
-        if status != OK:
-            return status, done, fault
-        after(h)
-    return OK, n, None
+        if status == OK:
+            after(h)
+        return status
+
+    status, made = _loop(step_and_after, h, n)
+    return status, made, fault

@@ -20,7 +20,7 @@ def never(table):
 
 
 @inlined
-def nothing_before(table, h):
+def nothing_before(table, h, n):
     pass
 
 
@@ -44,7 +44,7 @@ class Integrator(NamedTuple):
     where_joints_act: Any = explicitly  # (table): where in the step springs, dampers and motors are taken: `accelerate`
     note_efforts: Any = note_efforts_at_end  # (table, h): what acted on the joints in the last step into `acted`
     stays_at_q: Any = never  # (table): whether the next evaluation is at the same coordinates as the last one
-    begin_steps: Any = nothing_before  # (table, h): before the first of some steps
+    begin_steps: Any = nothing_before  # (table, h, n): before the first of up to n steps
     end_steps: Any = nothing_after  # (table, status, made): after the last one
     take_back: Any = nothing_more  # (table): what it remembers beside the state, after a step that failed
     counts_substeps: bool = False  # whether it counts SUBSTEPS; else each step is one

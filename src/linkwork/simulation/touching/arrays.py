@@ -56,6 +56,11 @@ MOST_KNOWN = 512  # are told apart
 # Entries of `calls`: the integrator's own step, the search for contacts, the look at the way of a part, the solver.
 OWN_STEP, FIND, WAY, SOLVE, CALLS = range(5)
 IMPULSES, PUSH = range(2)  # what the solver is called for
+# Entries of `turns`: the method that ended the last step, and steps of this call that are left. Where steps and updates of
+# an active region are made in turns: steps between two updates, 0: none is made here; steps since the last one, or that
+# many where one is due; steps since it in truth; how often it was made; whether that failed; addresses of the kernels that
+# make it (`adaptive.dynamics.updating`).
+ENDED_BY, LEFT, EVERY, SINCE, MADE, UPDATES, UPDATE_FAILED, UPDATE, PERFORM, TURNS = range(10)
 
 
 class Touch(NamedTuple):
@@ -99,6 +104,9 @@ class Touch(NamedTuple):
     totals: Float1
     balance: Float1  # of `balance`
     calls: Int1  # (4,) addresses of kernels that steps call (`calling`), found before the first step; 0: there is none
+    turns: Int1  # (9,) steps, and updates between them
+    region: Int1  # table of the region that is updated; of no rows where there is none
+    choice: Float1  # by which it is chosen: of `adaptive.dynamics.region.choice`
 
 
 touch_of = reader(Touch, Moving, Constraints)
@@ -218,6 +226,9 @@ def allocate_touch(
         totals=np.zeros(TOTALS),
         balance=np.zeros(BALANCE),
         calls=np.zeros(CALLS, dtype=np.int64),
+        turns=np.zeros(TURNS, dtype=np.int64),
+        region=np.zeros(0, dtype=np.int64),
+        choice=np.zeros(0),
     )
     touch.counts[SLOT_CAPACITY] = slots
     return touch

@@ -54,7 +54,7 @@ MOST_PARTS = 12  # of a step; the last one is all that is left
 
 @routine
 def one_step_by(table, h, method):
-    """One step of h [s], or none: OK or a failure; the method that ended it and the part that it made.
+    """One step of h [s], or none: OK or a failure, and the method that ended it.
 
     A part in which a body would go through another one is made again, as far as it was on its own side (`way`).
     """
@@ -104,7 +104,7 @@ def one_step_by(table, h, method):
     if status != OK:
         take_back_part(s, t)
         s.numbers[SUBSTEP_WISH], s.numbers[ENERGY_DEBT] = wish, debt
-    return status, by, last
+    return status, by
 
 
 @inlined

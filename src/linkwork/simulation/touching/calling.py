@@ -8,14 +8,16 @@ from numba import types
 
 from linkwork.core.calls import TABLE, caller
 from linkwork.core.jit import inlined
-from linkwork.simulation.touching.arrays import FIND, OWN_STEP, SOLVE, WAY, touch_of
+from linkwork.simulation.touching.arrays import FIND, OWN_STEP, SOLVE, UPDATE, WAY, touch_of
 
 STEPS = types.UniTuple(types.int64, 2)(TABLE, types.float64, types.int64)
 SEARCH = types.int64(TABLE, types.float64)
 LOOK = types.float64(TABLE, types.float64, types.float64, types.float64)
 SOLUTION = types.boolean(TABLE, types.float64, types.int64, types.int64)
+UPDATING = types.int64(TABLE, TABLE)
 
 _make_steps, _search, _look, _solve = caller(STEPS), caller(SEARCH), caller(LOOK), caller(SOLUTION)
+_update = caller(UPDATING)
 
 
 @inlined
@@ -42,3 +44,10 @@ def shorter_part(table, h, whole, push_work):
 def solve_contacts(table, h, limits, what):
     """`sweeps.solve.solve_contacts`."""
     return _solve(touch_of(table).calls[SOLVE], (table, h, limits, what))
+
+
+@inlined
+def update_region(table):
+    """`adaptive.dynamics.updating.update_between_steps`."""
+    t = touch_of(table)
+    return _update(t.turns[UPDATE], (t.region, table))

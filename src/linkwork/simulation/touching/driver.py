@@ -1,50 +1,101 @@
-"""Steps with contact, or with limits of joints alone, by any integrator: one kernel, which calls others (`calling`)."""
+"""Steps with contact, or with limits of joints alone, by any integrator: one kernel, which calls others (`calling`).
+
+In adaptive simulations a region is updated every five to fifteen steps of contact. What Python does around an update takes
+as long as a step with forty active joints, and leaves the caches to the next step as it likes. So where an update needs
+nothing from Python, it is made here, right before the step that it is due at, by the kernel that Python would call.
+"""
 
 from linkwork.core.jit import inlined, kernel, routine
-from linkwork.core.subnormals import flush_subnormals, restore_mode
 from linkwork.simulation.moving import CONTACTS_CHANGED, METHOD, OK, SEMI_IMPLICIT_EULER, moving_of
-from linkwork.simulation.touching.arrays import begin_count, searches
+from linkwork.simulation.stepping.driver import make_steps
+from linkwork.simulation.stepping.integrator import nothing_after
+from linkwork.simulation.touching.arrays import (
+    ENDED_BY,
+    EVERY,
+    LAST_PART,
+    LEFT,
+    MADE,
+    SINCE,
+    UPDATE_FAILED,
+    UPDATES,
+    begin_count,
+    searches,
+    touch_of,
+)
 from linkwork.simulation.touching.by_integrator import one_step_by
+from linkwork.simulation.touching.calling import update_region
 from linkwork.simulation.touching.search.changes import end_watch
 from linkwork.simulation.touching.shortening import begin_part_of, begin_parts, end_part
 from linkwork.simulation.touching.step import note_euler_efforts, note_limits, try_touching
 
 
+@inlined
+def begin_steps(table, h, n):
+    touch_of(table).turns[LEFT] = n
+
+
+@routine
+def next_step(table, h):
+    """One step of h [s], or none, behind an update where one is due. Returns OK, why it failed, or CONTACTS_CHANGED: a step
+    was made after which the region is to be chosen anew, and not here."""
+    turns = touch_of(table).turns
+    if turns[EVERY] > 0 and turns[SINCE] >= turns[EVERY]:
+        turns[SINCE] = 0
+        status = update_region(table)
+        turns[MADE] = 0
+        if status != OK:
+            turns[UPDATE_FAILED] = 1
+            return status
+        turns[UPDATES] += 1
+    status = one_step(table, h)
+    if status != OK:
+        return status
+    turns[LEFT] -= 1
+    turns[SINCE] += 1
+    turns[MADE] += 1
+    if searches(table) and end_watch(table):
+        if turns[EVERY] == 0:
+            return CONTACTS_CHANGED
+        turns[SINCE] = turns[EVERY]
+    return OK
+
+
+@routine
+def note_efforts(table, h):
+    """What acted on the joints in the last step."""
+    t = touch_of(table)
+    if t.turns[ENDED_BY] == SEMI_IMPLICIT_EULER:  # kernels of other integrators note what acted in their steps
+        note_euler_efforts(table, t.balance[LAST_PART])
+    note_limits(table, h, t.balance[LAST_PART])
+
+
+_advance = make_steps(next_step, begin_steps, nothing_after, note_efforts)
+
+
 @kernel
 def advance_touching(table, h, n):
     """Up to n steps of h [s]; returns OK or why it stopped, and the number of steps that were made."""
-    mode = flush_subnormals()
-    status, made, by, last = OK, 0, SEMI_IMPLICIT_EULER, h
-    while made < n and status == OK:
-        status, by, last = one_step(table, h)
-        made += status == OK
-        if status == OK and searches(table) and end_watch(table):
-            status = CONTACTS_CHANGED
-    if status == OK or status == CONTACTS_CHANGED:
-        if by == SEMI_IMPLICIT_EULER:  # kernels of other integrators note what acted in their steps
-            note_euler_efforts(table, last)
-        note_limits(table, h, last)
-    restore_mode(mode)
-    return status, made
+    return _advance(table, h, n)
 
 
 @routine
 def one_step(table, h):
-    """One step of h [s], or none, in shorter parts if need be: OK or why it failed, method and length of its last part."""
+    """One step of h [s], or none, in shorter parts if need be: OK or why it failed."""
     method = moving_of(table).counts[METHOD]
-    status, by, last = OK, method, h
+    turns = touch_of(table).turns
+    status = OK
     left, length = h, begin_parts(table, h)
     begin_count(table)
     while length > 0.0:
         begin_part_of(table, h, length)
-        status, by, last = try_step(table, length, method)
+        status, turns[ENDED_BY] = try_step(table, length, method)
         status, left, length = end_part(table, h, left, length, status)
-    return status, by, last
+    return status
 
 
 @inlined
 def try_step(table, h, method):
-    """A step of h [s] at once, or none. Returns as `one_step`."""
+    """A step of h [s] at once, or none: OK or why it failed, and the method that ended it."""
     if method == SEMI_IMPLICIT_EULER:
-        return try_touching(table, h)
+        return try_touching(table, h), method
     return one_step_by(table, h, method)

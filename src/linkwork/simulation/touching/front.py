@@ -147,6 +147,22 @@ class ContactState:
         self.touch = self.touch._replace(piece=piece, pose=pose)
         self.touch.counts[ta.STOPS_AT_CHANGES] = 1
 
+    def update_between_steps(self, region: IntArray, choice: FloatArray) -> None:
+        """Steps may update the region with this table, chosen by `choice`; the table is to be described anew."""
+        self.touch = self.touch._replace(region=region, choice=choice)
+
+    def begin_turns(self, kernels: tuple[int, ...], every: int, since: int, made: int) -> None:
+        """Steps make updates from now on. kernels: by these addresses. every: steps between two updates; since, made: steps
+        since the last one, or that many where one is due, and steps since it in truth."""
+        self.touch.turns[ta.EVERY :] = (every, since, made, 0, 0, *kernels)
+
+    def end_turns(self) -> tuple[int, int, int, int]:
+        """Steps make no more updates: since, made, how many there were and whether one failed."""
+        turns = self.touch.turns
+        turns[ta.EVERY] = 0
+        since, made, updates, failed = turns[ta.SINCE : ta.UPDATE].tolist()
+        return since, made, updates, failed
+
     def watch(self, patience: int) -> None:
         """No contact has changed since now. patience: steps without impulse after which one has broken, and steps from now
         on in which changes wait."""

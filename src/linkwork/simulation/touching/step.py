@@ -14,7 +14,7 @@ from linkwork.simulation.integrators.whipping import whips
 from linkwork.simulation.loading.accelerate import AT_END
 from linkwork.simulation.loading.acting import BY_LIMIT
 from linkwork.simulation.momentum.momentum import add_impulses
-from linkwork.simulation.moving import KEEPS_MOMENTUM, OK, RULE, SEMI_IMPLICIT_EULER, moving_of
+from linkwork.simulation.moving import KEEPS_MOMENTUM, OK, RULE, moving_of
 from linkwork.simulation.stepping.driver import make_finish
 from linkwork.simulation.stepping.evaluate_loops import close_any, evaluate_any
 from linkwork.simulation.stepping.saving import save_start
@@ -89,7 +89,7 @@ def note_turns(s, t, h):
 
 @routine
 def try_touching(table, h):
-    """A step of h [s] at once, or none. Returns as `driver.one_step`.
+    """A step of h [s] at once, or none: OK or why it failed.
 
     It is cut where two fast bodies meet on the way, far from where they are now: the point between them would have another
     lever now than then. It is cut too where a body would go through another one (`way`). One that fails in a later part
@@ -122,7 +122,7 @@ def try_touching(table, h):
         status, count = begin_euler(table, last)
     if status != OK and parts > 1:
         take_back_part(moving_of(table), touch_of(table))
-    return status, SEMI_IMPLICIT_EULER, last
+    return status
 
 
 @routine

@@ -95,7 +95,8 @@ class Reduced(NamedTuple):
 
 reduced_of = reader(Reduced, Plan, Mechanism, Coefficients, Run)
 
-PIECES, COORDINATES, VELOCITIES, HAS_WRENCHES = range(4)
+# Entries of `counts`. FIRST_FORCE: row of `Run.loop_body`, behind loops and couplings, where forces of contacts begin.
+PIECES, COORDINATES, VELOCITIES, HAS_WRENCHES, FIRST_FORCE = range(5)
 COUNTS = 8
 
 

@@ -12,7 +12,7 @@ from linkwork.adaptive import workspace as ws
 from linkwork.adaptive.adaptive_tree import AdaptiveTree
 from linkwork.adaptive.dynamics.reduced import gather
 from linkwork.adaptive.dynamics.reduced.piece_forces import PieceForces
-from linkwork.adaptive.dynamics.reduced.reduced import HAS_WRENCHES, PIECES, Reduced
+from linkwork.adaptive.dynamics.reduced.reduced import FIRST_FORCE, HAS_WRENCHES, PIECES, Reduced
 from linkwork.adaptive.dynamics.region import choice, region
 from linkwork.adaptive.dynamics.region.floor import ENTRIES as FLOOR_ENTRIES
 from linkwork.adaptive.dynamics.region.turns import HAS_TURN
@@ -29,8 +29,6 @@ from linkwork.simulation.parts.joint_inputs import JointInputs
 from linkwork.simulation.parts.moving_linkage import MovingLinkage
 from linkwork.simulation.parts.part import Entry, Saved, copies, entry_of, write
 
-NO_NODES = np.zeros(0, dtype=np.int64)
-NO_FLAGS = np.zeros(0, dtype=np.uint8)
 NO_SETTINGS = np.zeros(choice.SETTINGS)
 LEAVING_JOINTS = (region.RENEW_REGION, region.REFRESH, region.ASSEMBLE, region.CLOSE)  # tasks
 CLOSED_PER_STEP = 4  # nodes: columns and factor of one take about as long as `aba` of forty joints
@@ -73,8 +71,8 @@ class ActiveRegion:
         self.are_waiting = False  # whether nodes are open that are to be closed
         self._closing = np.zeros(choice.SETTINGS)
         self._has_contact = moving.contact is not None and moving.contact.contact is not None
-        self._first_force = constrained_bodies(self.model).size  # row of contact forces, behind loops and couplings
-        self._calls = np.zeros(2, dtype=np.int64)  # addresses of kernels, see `updating`
+        reduced.counts[FIRST_FORCE] = constrained_bodies(self.model).size
+        self._kernels_of_updates: tuple[int, ...] = ()  # addresses, see `updating`
         if moving.contact is not None:
             from linkwork.adaptive.dynamics import touching
 
@@ -86,8 +84,6 @@ class ActiveRegion:
         self,
         task: int,
         joint: int = -1,
-        opened: IntArray = NO_NODES,
-        flags: NDArray[np.uint8] = NO_FLAGS,
         settings: FloatArray | None = None,
     ) -> None:
         """A task of `region.perform`, and what follows from it for forces from Python and contact."""
@@ -98,13 +94,13 @@ class ActiveRegion:
         self.reduced.counts[HAS_WRENCHES] = self._loads.has_fixed or self._forces.field is not None
         given = NO_SETTINGS if settings is None else settings
         if settings is not None:
-            settings[choice.READY] = self._still_ready()
+            settings[choice.READY] = self.still_ready()
         self._ready = choice.NOT_READY
         tables = self.tree.table, self.moving.table
         if self._has_contact:
-            status = self._in_contact.perform_touching(*tables, task, joint, opened, flags, given, self._first_force)
+            status = self._in_contact.perform_touching(*tables, task, joint, given)
         else:
-            status = region.perform(*tables, task, joint, opened, flags, given)
+            status = region.perform(*tables, task, joint, given)
         if task == region.ASSEMBLE:  # where it fails, so does the update, which says why
             self._ready = choice.ALL_READY if status == mv.OK else choice.NOT_READY
             self._opened = self.tree.run.counts.item(ws.OPEN_COUNT)
@@ -126,21 +122,33 @@ class ActiveRegion:
         self.perform(region.UPDATE, settings=settings)
         self.are_waiting = settings.item(choice.WAITING) > 0
 
-    def advance(self, settings: FloatArray, progress: IntArray, h: float, n: int, every: int) -> tuple[int, int]:
-        """Up to n steps of h [s] with contact, and the updates between them: see `updating`. OK or why it stopped, and the
-        number of steps that were made."""
-        from linkwork.adaptive.dynamics import updating
-
-        if not self._calls[0]:
-            self._calls[:] = updating.addresses()
+    def begin_turns(self, settings: FloatArray, every: int, since: int, made: int) -> None:
+        """Steps with contact make the updates between them by `settings` until `end_turns`: `ContactState.begin_turns`."""
+        contact = self.moving.contact
+        assert contact is not None
+        if contact.touch.region is not self.tree.table or contact.touch.choice is not settings:
+            contact.update_between_steps(self.tree.table, settings)
+            self.moving.describe_again()
+        self.load_updates()
         settings[choice.CLOSED], settings[choice.READY] = choice.ALL_AT_ONCE, choice.NOT_READY
-        progress[updating.FIRST], self.reduced.counts[HAS_WRENCHES] = self._first_force, self._loads.has_fixed
-        how = self._calls, settings, progress, NO_NODES, NO_FLAGS
-        found: tuple[int, int] = updating.advance_and_update(self.tree.table, self.moving.table, *how, h, n, every)
-        if progress.item(updating.UPDATES) or progress.item(updating.FAILED):
+        self.reduced.counts[HAS_WRENCHES] = self._loads.has_fixed
+        contact.begin_turns(self._kernels_of_updates, every, since, made)
+
+    def load_updates(self) -> None:
+        """Loads the kernels of updates between steps."""
+        if not self._kernels_of_updates:
+            from linkwork.adaptive.dynamics import updating
+
+            self._kernels_of_updates = updating.addresses()
+
+    def end_turns(self) -> tuple[int, int, int, int]:
+        """Updates come from Python again. Returns as `ContactState.end_turns`."""
+        assert self.moving.contact is not None
+        since, made, updates, failed = self.moving.contact.end_turns()
+        if updates or failed:
             self._changes_are_few = self._is_renewed = False
-            self.updates += progress.item(updating.UPDATES)
-        return found
+            self.updates += updates
+        return since, made, updates, failed
 
     def close_some(self, steps: int) -> None:
         """After so many steps: closes some of the nodes that the last update left open.
@@ -302,7 +310,8 @@ class ActiveRegion:
         if self._ready == choice.ALL_READY:
             self._ready = choice.ALL_BUT_DIRTY
 
-    def _still_ready(self) -> int:
+    def still_ready(self) -> int:
+        """READY of an update that would be made now."""
         if self._ready != choice.ALL_BUT_DIRTY:
             return self._ready
         counts = self.tree.run.counts
@@ -370,12 +379,21 @@ class ActiveRegion:
         counts[mv.MOTORS] = len(self._joints.driven)
         counts[mv.LIMITED] = max(counts[mv.LIMITED], self._joints.has_friction)
         self._open_volumes()
-        self.perform(region.REOPEN, opened=saved["opened"].copy(), flags=saved["flag"].copy())
+        self._reopen(saved["opened"], saved["flag"])
         write(self._saved_arrays(), saved)  # what was formed on the way is not what was saved
         self.moving.restore(saved)
         self._forces.restore(saved)
         run.counts[ws.TOUCHED] = 0
         self.are_waiting = True  # or not: the next step finds out
+
+    def _reopen(self, opened: IntArray, flags: NDArray[np.uint8]) -> None:
+        """Opens nodes (ascending) with their flags, on coefficients that were just prepared."""
+        run = self.tree.run
+        run.flag[:], run.relative[...] = 0, 0.0
+        active = opened[flags & ws.ACTIVE != 0]
+        run.flag[opened], run.opened[: opened.size], run.active[: active.size] = flags, opened, active
+        run.counts[[ws.OPEN_COUNT, ws.SORTED_COUNT, ws.ACTIVE_COUNT]] = opened.size, opened.size, active.size
+        self.perform(region.REOPEN)
 
     def show_all_forces(self) -> None:
         """The forces of contacts are those of a checkpoint until they are found anew."""

@@ -71,21 +71,21 @@ PREPARE, BEGIN, UPDATE, FREEZE, REOPEN, RENEW_REGION, REFRESH, ASSEMBLE, CLOSE =
 
 
 @kernel
-def perform(table, moving, task, joint, opened, flags, settings):
+def perform(table, moving, task, joint, settings):
     """The one entry to everything that works on the whole region; returns OK, a body that failed, or OVERFLOW.
 
     PREPARE: all coefficients from nothing. BEGIN: the CHOSEN nodes become the first active region. UPDATE: the region is
-    chosen anew by `settings`. FREEZE: a joint is stopped and held. REOPEN: back to the region of a checkpoint, nodes
-    `opened` with `flags`. RENEW_REGION: what acts on the linkage that moves, after changes. REFRESH: coefficients of the
-    fully articulated linkage at the present state, wherever it is open. ASSEMBLE: the same ahead of an update. CLOSE: some
-    of the nodes that the last update left open.
+    chosen anew by `settings`. FREEZE: a joint is stopped and held. REOPEN: back to the region of a checkpoint, whose
+    nodes were marked. RENEW_REGION: what acts on the linkage that moves, after changes. REFRESH: coefficients of the fully
+    articulated linkage at the present state, wherever it is open. ASSEMBLE: the same ahead of an update. CLOSE: some of the
+    nodes that the last update left open.
     With contact `touching.perform_touching` takes its place.
     """
-    return perform_task(table, moving, task, joint, opened, flags, settings)
+    return perform_task(table, moving, task, joint, settings)
 
 
 @routine
-def perform_task(table, moving, task, joint, opened, flags, settings):
+def perform_task(table, moving, task, joint, settings):
     """`perform` as a piece of kernels."""
     plan = plan_of(table)
     mechanism = mechanism_of(table)
@@ -110,8 +110,6 @@ def perform_task(table, moving, task, joint, opened, flags, settings):
         bad = update(table, moving, plan, mechanism, c, run, reduced, settings)
     elif task == FREEZE:
         bad = freeze_joint(table, moving, plan, mechanism, c, run, reduced, joint)
-    elif task == REOPEN:
-        reopen(run, opened, flags)
     elif task == REFRESH or task == ASSEMBLE:
         refresh_active(table, plan, c, run)
         if task == ASSEMBLE:
@@ -313,25 +311,6 @@ def prepare_everything(table, plan, mechanism, c, run, reduced):
         return bad
     apply_choice(table, plan, mechanism, c, run, reduced, ALL_AT_ONCE)
     return OK
-
-
-@routine
-def reopen(run, opened, flags):
-    """Opens the nodes `opened` (ascending) with their flags, on coefficients that were just prepared."""
-    for k in range(run.flag.shape[0]):
-        run.flag[k] = 0
-        store6(run.relative, k, 0, ZERO6)
-    active = 0
-    for k in range(opened.shape[0]):
-        node = opened[k]
-        run.flag[node] = flags[k]
-        run.opened[k] = node
-        if flags[k] & ACTIVE:
-            run.active[active] = node
-            active += 1
-    run.counts[OPEN_COUNT] = opened.shape[0]
-    run.counts[SORTED_COUNT] = opened.shape[0]
-    run.counts[ACTIVE_COUNT] = active
 
 
 @kernel

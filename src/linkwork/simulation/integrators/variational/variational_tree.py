@@ -126,7 +126,7 @@ STEPS_PER_COUNT, STEPS_IN_PARTS_PER_COUNT = 8, 4  # steps from one count of the 
 
 
 @routine
-def begin_steps(table, h):
+def begin_steps(table, h, n):
     """Before the first of some steps: momenta are those that the last step left, or follow from the velocities."""
     s = moving_of(table)
     s.counts[POSES_READY] = 0  # wrenches may be others
