@@ -212,6 +212,10 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 
 # -------------------------------------------------------------------------------------------------------------- results
 
+# Results of a run: each scalar and each number of its reports, reduced over the frames, and where points ended.
+#
+# A run that is recorded and one that is not have the same frames, and so the same results, bit for bit.
+
 
 Frames = Mapping[str, Any]  # numbers over the frames of a run by name; NaN where a frame has none
 

@@ -96,6 +96,11 @@ class AttributeReader:
 
 # -------------------------------------------------------------------------------------------------------------- numbers
 
+# Numbers in files that an importer refuses to begin with. Files themselves are checked by `core.files`.
+#
+# Limits, stated in docs/formats.md: a file has at most 256 MiB, also when it is unpacked; what a MuJoCo file multiplies
+# (replicate, composite, flexcomp) comes to at most 100,000 elements, and no size it reserves is above 10 million.
+
 
 def whole_number(text: str, most: int) -> int | None:
     """A whole number from 0 to `most` written in plain digits, or None."""

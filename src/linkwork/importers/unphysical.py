@@ -104,6 +104,11 @@ def _is_solvable(parts: Iterable[Inertia]) -> bool:
 
 # -------------------------------------------------------------------------------------------- inertias that no body has
 
+# Mending inertias that no body has: the nearest one that some distribution of the same mass has.
+#
+# A body's second moments Σ = ∫ x xᵀ dm = ½ tr(I) 1 − I are never negative. Where those of a file are, their negative
+# eigenvalues become zero: in the Frobenius norm of Σ nothing physical is nearer. Mass, centre of mass and axes stay.
+
 
 def repair_inertias(links: dict[str, Link], report: Report) -> None:
     """Replaces unphysical moments, each with a warning that gives both; other faults stay for `compile()` to report."""

@@ -10,8 +10,7 @@ import numpy as np
 from linkwork.dynamics.quantities.rod_forces import RodForces
 from linkwork.errors import LinkworkError
 from linkwork.model.model import Model
-from linkwork.viewer.legend import STYLE, swatch
-from linkwork.viewer.shapes.colors import TIGHT, Colors, by_tension
+from linkwork.viewer.shapes.colors import STYLE, TIGHT, Colors, by_tension, swatch
 
 
 class Tightness:

@@ -16,25 +16,27 @@ from linkwork.core.jit import inlined, kernel, routine
 from linkwork.core.subnormals import flush_subnormals, restore_mode
 from linkwork.derivatives.sweeps import arrays as at
 from linkwork.derivatives.sweeps.arrays import adjoint_of, primal_of
-from linkwork.derivatives.sweeps.chains import walk_down_chain
-from linkwork.derivatives.sweeps.inertia_pieces import bilinear10
 from linkwork.derivatives.sweeps.joint_pieces import ball_effort, ball_twist, springs_adjoint
 from linkwork.derivatives.sweeps.mass_solve import bias_to_parent, from_parent, solved_twist, to_parent
 from linkwork.dynamics.aba import ACCELERATION as ABA_ACCELERATION
-from linkwork.dynamics.aba import TWIST  # the same column in `rnea`
+from linkwork.dynamics.aba import TWIST
 from linkwork.dynamics.rnea import ACCELERATION as RNEA_ACCELERATION
 from linkwork.model import layout
-from linkwork.model.kernels.joint_kernels import helical_twist, screw_twist
+from linkwork.model.kernels.joint_kernels import helical_twist, screw_pose, screw_twist
 from linkwork.spatial.inertia import rigid_times_twist
-from linkwork.spatial.memory import add_to6, load3, load6, load9, load10, store6, store10
+from linkwork.spatial.memory import add_to6, load3, load6, load9, load10, store3, store6, store9, store10
+from linkwork.spatial.rotations import cross3, sub3
 from linkwork.spatial.vectors import (
     ZERO6,
     add6,
+    angular,
     cross_force,
     cross_motion,
     dot6,
+    linear,
     scale6,
     sub6,
+    twist_to_child,
     wrench_to_parent,
 )
 
@@ -229,3 +231,82 @@ def finish_freedoms(s, g, i, sign):
             g.by_dof[j + d, layout.DAMPING] = sign * mu * s.v[j + d]
             g.by_dof[j + d, layout.ARMATURE] = sign * mu * s.qdd[j + d]
             g.by_dof[j + d, SPARE] = 0.0
+
+
+# ----------------------------------------------------------------------------------------------------- chains of screws
+
+
+@routine
+def walk_down_chain(s, i, rows, column, mu, acceleration, chain):
+    """Writes pose and X V, X a, X w of what comes to each screw of joint i into the rows of `chain`.
+
+    rows, column: where the parent's virtual twist w is kept; mu: the virtual velocities (nv,).
+    """
+    parent = s.tree[i, layout.PARENT]
+    j = s.tree[i, layout.V]
+    k = s.tree[i, layout.Q]
+    V_, a, w = ZERO6, (0.0, 0.0, 0.0, -s.gravity[0], -s.gravity[1], -s.gravity[2]), ZERO6
+    if parent >= 0:
+        V_, a, w = load6(s.work, parent, TWIST), load6(s.work, parent, acceleration), load6(rows, parent, column)
+    R = load9(s.body, i, layout.ROTATION)
+    p = load3(s.body, i, layout.POSITION)
+    V_, a, w = twist_to_child(R, p, V_), twist_to_child(R, p, a), twist_to_child(R, p, w)
+    for d in range(s.tree[i, layout.DOF]):
+        row = s.tree[i, layout.SCREW] + d
+        axis = load3(s.screws, row, layout.SCREW_AXIS)
+        slide = load3(s.screws, row, layout.SCREW_SLIDE)
+        center = load3(s.screws, row, layout.SCREW_CENTER)
+        R, p = screw_pose(axis, slide, center, s.q[k + d])
+        V_, a, w = twist_to_child(R, p, V_), twist_to_child(R, p, a), twist_to_child(R, p, w)
+        store9(chain, j + d, at.CHAIN_R, R)
+        store3(chain, j + d, at.CHAIN_P, p)
+        store6(chain, j + d, at.CHAIN_TWIST, V_)
+        store6(chain, j + d, at.CHAIN_ACCELERATION, a)
+        store6(chain, j + d, at.CHAIN_VIRTUAL, w)
+        screw = screw_twist(axis, slide, center)
+        VJ = scale6(s.v[j + d], screw)
+        V_ = add6(V_, VJ)
+        a = add6(a, add6(scale6(s.qdd[j + d], screw), cross_motion(V_, VJ)))
+        w = add6(w, scale6(mu[j + d], screw))
+
+
+# -------------------------------------------------------------------------------------------------------------- inertia
+
+
+@inlined
+def bilinear(x, y):
+    """Gradient of x · I y with respect to (m, h, I)."""
+    u, a = angular(x), linear(x)
+    w, b = angular(y), linear(y)
+    h = sub3(cross3(b, u), cross3(w, a))  # u · (h x b) - a · (h x w)
+    return (
+        a[0] * b[0] + a[1] * b[1] + a[2] * b[2],
+        h[0],
+        h[1],
+        h[2],
+        u[0] * w[0],
+        u[0] * w[1] + u[1] * w[0],
+        u[0] * w[2] + u[2] * w[0],
+        u[1] * w[1],
+        u[1] * w[2] + u[2] * w[1],
+        u[2] * w[2],
+    )
+
+
+@inlined
+def bilinear10(sign, w, a, bent, twist):
+    """Gradient of sign · (w · I a - (V x w) · I V)."""
+    x = bilinear(w, a)
+    y = bilinear(bent, twist)
+    return (
+        sign * (x[0] - y[0]),
+        sign * (x[1] - y[1]),
+        sign * (x[2] - y[2]),
+        sign * (x[3] - y[3]),
+        sign * (x[4] - y[4]),
+        sign * (x[5] - y[5]),
+        sign * (x[6] - y[6]),
+        sign * (x[7] - y[7]),
+        sign * (x[8] - y[8]),
+        sign * (x[9] - y[9]),
+    )

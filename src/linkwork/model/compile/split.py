@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from linkwork.core.arrays import IntArray
 
-MOST_CHILDREN = 2  # with the joint to its parent a link has three
-
 
 class LinkTree(NamedTuple):
     """Links, parents before children: whole bodies, or pieces of them. Link `first[b]` hangs from the joint of body b."""

@@ -112,6 +112,21 @@ def center_of_pressure(at: FloatArray, torque: FloatArray, force: FloatArray, gr
 
 # ------------------------------------------------------------------------------------------------------------- two feet
 
+# How two feet share the reaction of the ground, which inverse dynamics gives only in sum.
+#
+# With both feet down the problem is indeterminate. The split here is smooth in place and time, so that no joint
+# effort jumps when a foot lands or leaves:
+#
+#     c_k   contact of foot k, from 1 (low and slow) to 0 (high or fast), smoothed over 20 ms
+#     a_k   the point of foot k, from heel to tip, nearest to the centre of pressure P of the whole reaction
+#     d_k   the distance from there to P
+#     s_k   ~ c_k / d_k                                                        the share, in sum one
+#     f_k   = s_k F,    n_k = s_k N + s_k (a_k - Σ s a) × F                    wrench of foot k
+#
+# (F, N) is the whole reaction. While P lies under a foot, that foot carries all; between the feet they share as a
+# beam on two props would, the rear foot at its tip, the front one at its heel. So a share begins and ends at zero.
+# The last term lets each share act at its own foot; it cancels in sum, and fades out where the ground hardly pushes.
+
 
 DOWN, OFF = 0.1, 0.25  # [m] heights, with 0.1 s of speed added, between which a foot's contact fades from 1 to 0
 BLUR = 0.02  # [s] standard deviation over which contact is smoothed: a few frames of a usual recording

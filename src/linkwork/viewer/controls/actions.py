@@ -131,6 +131,12 @@ def _inner(sim: Any) -> Any:
 
 # ------------------------------------------------------------------------------------------------------------- its menu
 
+# The menu of a body over the page: fix, release, push, pin, re-root.
+#
+# viser reports no press of the right button that does not move. So the menu opens when the right button is pressed on
+# a body and the pointer moves a little, or by a click with Ctrl (Cmd) held. It is a dialog: what viser 1.1 can place
+# in the scene itself does not work with its own page.
+
 
 CLOSE = "Close"
 
