@@ -20,13 +20,7 @@ from linkwork.errors import ModelError, StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.reaching import arrays as at
-from linkwork.reaching.arrays import (
-    T_GOAL,
-    T_MISSED_TURN,
-    T_MISSED_WAY,
-    T_TURN_GOAL,
-    reaching_of,
-)
+from linkwork.reaching.arrays import T_GOAL, T_MISSED_TURN, T_MISSED_WAY, T_TURN_GOAL, reaching_of
 from linkwork.reaching.descent import C_ITERATIONS, descend_from_here
 from linkwork.reaching.search import TURN_LENGTH, Search, Settings, model_length
 from linkwork.reaching.targets import Row

@@ -13,13 +13,7 @@ from linkwork.model.model import Model
 from linkwork.simulation.loading.load_columns import LOAD_STIFFNESS
 from linkwork.spatial.memory import load3
 from linkwork.statics.elimination.energy import energy_change, potential_energy
-from linkwork.statics.elimination.forces import (
-    length3,
-    move_coordinates,
-    place_bodies,
-    step_extent,
-    unbalanced_efforts,
-)
+from linkwork.statics.elimination.forces import length3, move_coordinates, place_bodies, step_extent, unbalanced_efforts
 from linkwork.statics.elimination.products import mass_times
 from linkwork.statics.elimination.solve import Pushes, follow_negative_pivot, make_sides, solve_sides
 from linkwork.statics.elimination.sweeps import eliminate_leaf_to_root

@@ -20,18 +20,7 @@ from linkwork.dynamics.aba import P_, R_, TWIST
 from linkwork.model import layout
 from linkwork.model.kernels.joint_kernels import helical_twist
 from linkwork.spatial.inertia import gyroscopic_wrench, rigid_times_twist, rigid_to_parent
-from linkwork.spatial.memory import (
-    add_to6,
-    add_to9,
-    load3,
-    load6,
-    load9,
-    load10,
-    store3,
-    store6,
-    store9,
-    store10,
-)
+from linkwork.spatial.memory import add_to6, add_to9, load3, load6, load9, load10, store3, store6, store9, store10
 from linkwork.spatial.rotations import add3, cross3, matvec3, scale3, sub3, symvec3, tmatvec3
 from linkwork.spatial.vectors import (
     ZERO6,

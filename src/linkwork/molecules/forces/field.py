@@ -25,14 +25,7 @@ from linkwork.molecules.forces.parameters import capacity_guess, pairs_of, terms
 from linkwork.molecules.forces.restraint_forces import RestraintTables, add_restraints
 from linkwork.molecules.forces.solvent.parameters import solvent_of
 from linkwork.molecules.forces.stiffness import stiffness_of_pairs
-from linkwork.molecules.forces.tables import (
-    LIST_BUILDS,
-    PAIRS,
-    Atoms,
-    FieldTables,
-    make_work,
-    padded,
-)
+from linkwork.molecules.forces.tables import LIST_BUILDS, PAIRS, Atoms, FieldTables, make_work, padded
 from linkwork.molecules.restraints import Restraints
 from linkwork.molecules.structure.atoms import AtomTable
 from linkwork.molecules.torsions.tree import TorsionTree

@@ -16,15 +16,7 @@ from linkwork.model.kernels.ball_spring import is_sprung
 from linkwork.simulation.loading.load_columns import LOAD_AT, LOAD_STIFFNESS
 from linkwork.spatial.inertia import rigid_as_articulated
 from linkwork.spatial.memory import add_to6, add_to9, load3, load6, load9, load10, store6, store9
-from linkwork.spatial.rotations import (
-    ZERO3,
-    add3,
-    dot3,
-    matvec3,
-    scale3,
-    sub3,
-    tmatvec3,
-)
+from linkwork.spatial.rotations import ZERO3, add3, dot3, matvec3, scale3, sub3, tmatvec3
 from linkwork.spatial.vectors import ZERO6, cross_motion, dot6
 from linkwork.statics.elimination.forces import row_force
 from linkwork.statics.elimination.joint_springs import add_free_spring, add_symmetric, ball_curvature

@@ -16,14 +16,7 @@ from linkwork.core.jit import inlined, routine
 from linkwork.molecules.forces.pairs.pair_forces import BEYOND2
 from linkwork.molecules.forces.solvent.born import radius_of
 from linkwork.molecules.forces.solvent.screening import QUARTER, screened
-from linkwork.molecules.forces.solvent.tables import (
-    CHANGING,
-    CHARGE,
-    CURVE_POINTS,
-    CURVES_ARE_VALID,
-    KIN_COUNT,
-    SHIFT,
-)
+from linkwork.molecules.forces.solvent.tables import CHANGING, CHARGE, CURVE_POINTS, CURVES_ARE_VALID, KIN_COUNT, SHIFT
 from linkwork.molecules.forces.tables import AT_WORK, BLOCK, FIELD_INSIDE_FULL, FIELD_OK
 from linkwork.spatial.simd import splat, vload, vstore, vsum
 
