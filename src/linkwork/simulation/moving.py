@@ -12,13 +12,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.bundles import Float1, Float2, Int1, Int2, place_of, reader
 from linkwork.dynamics.aba import BODY_WORK, DOF_WORK
 from linkwork.environment.wet_columns import WATER_NUMBERS, WET_COLUMNS
 from linkwork.model.layout import DOF_COLUMNS
 from linkwork.simulation.loading.load_columns import LOAD_COLUMNS
 from linkwork.simulation.loading.motor_law import MOTOR_COLUMNS
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 
 # Integrators, by number, and the rows of `stages` that each needs.
 SEMI_IMPLICIT_EULER, RUNGE_KUTTA, DORMAND_PRINCE, IMPLICIT_MIDPOINT, KICK_DRIFT_KICK, VARIATIONAL = range(6)

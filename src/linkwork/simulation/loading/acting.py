@@ -13,13 +13,17 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from linkwork.core.arrays import FloatArray
+import numpy as np
+from numpy.typing import NDArray
+
 from linkwork.core.bundles import Float1, Float2, Int2, describe, reader
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.model.kernels.joint_kernels import joint_passive_effort
 from linkwork.model.layout import COMPOUND, DAMPING, DOF, HELICAL, KIND, STIFFNESS, Q, V
 from linkwork.simulation.loading.motor_law import motor_law
 from linkwork.simulation.moving import EFFORT_PARTS, moving_of
+
+FloatArray = NDArray[np.float64]
 
 BY_GIVEN, BY_MOTOR, BY_SPRING, BY_DAMPER, BY_LIMIT = range(EFFORT_PARTS)
 
