@@ -114,8 +114,7 @@ def run_many(env: Any, given: np.ndarray) -> None:
 def check_members(many: Any, one: Any, given: np.ndarray) -> None:
     """The first member goes as a single environment does, to the bit."""
     many.reset(seed=3)
-    one.member.sim.reset()
-    one.task.reset(one.member, np.random.default_rng(3))
+    one.reset(seed=3)
     for action in given:
         seen = many.step(action)[0]
         alone = one.step(action[0])[0]
@@ -125,12 +124,12 @@ def check_members(many: Any, one: Any, given: np.ndarray) -> None:
 
 def check_rest(task: Any) -> None:
     """The ground carries the weight of the snake."""
-    from linkwork.envs.task import Member
+    from linkwork.envs.members import Members
 
-    member = Member(task)
+    sim = Members(task).sims[0]
     for _ in range(200):
-        task.move(member)
-    carried = float(member.sim.contact_wrenches()[:, 5].sum())
+        sim.advance(task.h, task.steps)
+    carried = float(sim.contact_wrenches()[:, 5].sum())
     weight = 9.81 * float(task.model.mass.sum())
     if not abs(carried - weight) <= WEIGHT_ERROR * weight:
         raise AssertionError(f"the ground carries {carried:.6g} N of {weight:.6g} N.")

@@ -26,7 +26,10 @@ from linkwork.dynamics.front import ALGORITHMS
 from linkwork.dynamics.paths.path_union import respond_together
 from linkwork.dynamics.tree_factor import factor_and_solve, make_tree_factor
 from linkwork.dynamics.virtual_work.constraint_basis import basis_of_joint
-from linkwork.envs.snake_crawl import SnakeCrawl, read_snake
+from linkwork.envs.cable_reach import CableReach
+from linkwork.envs.catheter_insert import CatheterInsert
+from linkwork.envs.environments import TaskEnv
+from linkwork.envs.snake_crawl import SnakeCrawl
 from linkwork.haptics.sharing import layout as at
 from linkwork.haptics.sharing.lock_check import check_lock
 from linkwork.haptics.sharing.memory import new_memory
@@ -37,7 +40,7 @@ from linkwork.reference import joint_calculus as calculus
 from linkwork.reference.felt_by_path import feel_by_path, feel_together
 from linkwork.reference.plain_contact import PlainContact
 from linkwork.simulation.integrators.names import INTEGRATORS
-from linkwork.simulation.loading.following import follow_controls, scale_action
+from linkwork.simulation.loading.following import follow_controls
 
 STEPS = 6  # of every simulation here
 H = 1e-3  # and how long they are [s]
@@ -279,12 +282,16 @@ def one_full_step(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
     apply_loads(sim)
     sim.step(H, STEPS)
     yield "one kind of step", np.concatenate(sim.state)
-    control, motor = np.zeros(3), np.zeros((3, 5))
-    scale_action(rng.uniform(-2, 2, 3), np.zeros(3), np.ones(3), control)
-    crawl = SnakeCrawl(3)
-    read_snake(*crawl.model.arrays[:3], *crawl.rest(), np.zeros(1 + crawl.observations))
-    follow_controls(control, -np.ones(3), np.ones(3), np.ones(3), np.arange(3), 2, control, np.zeros(3, bool), motor)
+    control, motor, ones, column = rng.uniform(-2, 2, 3), np.zeros((3, 5)), np.ones(3), np.full(3, 2)
+    follow_controls(control, -ones, ones, ones, np.arange(3), column, control, np.zeros(3, bool), motor)
     yield "controls", motor
+    env = TaskEnv(CableReach(3))  # `act`, `look_at_cable`
+    env.reset(seed=1)
+    yield "an action", env.step(np.ones(2))[0]
+    for task in (SnakeCrawl(3), CatheterInsert(6)):
+        seen = np.zeros(task.observations)
+        task.look(*task.rest(), np.zeros(1), np.zeros(task.actions), seen, True)
+        yield "what is seen", seen
 
 
 def full_dynamics(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:

@@ -158,3 +158,35 @@ def test_rounding_that_is_known_is_not_measured_anew_where_the_bound_is_near_the
         assert report.error_bound <= sim.tolerance
         assert report.reached
     assert len(finished) <= 2
+
+
+@pytest.mark.parametrize("power", [4, 11, 16])
+@pytest.mark.parametrize("travels", [False, True], ids=["changing", "travelling"])
+@pytest.mark.parametrize("shape", ["molecule", "chain", "tree"])
+def test_the_work_of_a_call_is_bounded_after_ten_that_learn(shape, travels, power, monkeypatch):
+    """Bodies that comparisons go through, counted call by call: no more than joints are computed, in all calls but two.
+    At 2^-16 one call of eight went through all bodies before solves left more room to rounding."""
+    visits = []
+    go_on = Comparison.go_on
+    monkeypatch.setattr(Comparison, "go_on", lambda x, number: (visits.append(number), go_on(x, number))[1])
+    model = lw.library.MODELS[shape](2000).compile() if shape != "tree" else random_branches(2000)
+    sim, n = lw.QuasiStatics(model, model.neutral(), tolerance=2.0**-power), model.n_bodies
+    load = sim.apply_wrench(n // 2, force=(0.1, 0.0, 0.05), frame="world")
+    long = 0
+    for k in range(600):
+        angle = 2.0 * np.pi * k / 1000
+        if travels:
+            sim.clear(load)
+            load = sim.apply_wrench(n // 2 + k // 10 % 40, force=(0.1, 0.0, 0.05), frame="world")
+        else:
+            sim.change_wrench(load, force=(0.1 * np.cos(angle), 0.1 * np.sin(angle), 0.05))
+        visits.clear()
+        report = sim.step(1e-3)
+        assert report.error_bound <= sim.tolerance
+        long += k >= 10 and sum(visits) > max(floor.LEAST_BODIES, report.n_computed)
+    assert long <= 2
+
+
+def random_branches(joints: int) -> lw.Model:
+    """A random tree whose joints have dampers and springs, so that loads stay where they act."""
+    return lw.library.random_tree(joints, seed=5, floating=False, options=True).compile()

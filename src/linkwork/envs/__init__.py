@@ -21,7 +21,7 @@ from linkwork.envs.cable_reach import CableReach
 from linkwork.envs.catheter_insert import CatheterInsert
 from linkwork.envs.environments import TaskEnv, TaskVectorEnv
 from linkwork.envs.snake_crawl import SnakeCrawl
-from linkwork.envs.task import Task, Verdict
+from linkwork.envs.task import Task
 
 TASKS: dict[str, tuple[type[Task], int]] = {  # and how many actions an episode has
     "Linkwork/SnakeCrawl-v0": (SnakeCrawl, 500),
@@ -44,4 +44,4 @@ def _register() -> None:
 
 _register()
 
-__all__ = ["TASKS", "CableReach", "CatheterInsert", "SnakeCrawl", "Task", "TaskEnv", "TaskVectorEnv", "Verdict"]
+__all__ = ["TASKS", "CableReach", "CatheterInsert", "SnakeCrawl", "Task", "TaskEnv", "TaskVectorEnv"]

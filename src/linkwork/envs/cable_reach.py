@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from linkwork.core.arrays import FloatArray
-from linkwork.dynamics.quantities.frames import frame_poses
-from linkwork.envs.task import Member, Task, Verdict, joint_readings
+from linkwork.core.jit import kernel
+from linkwork.envs.acting import task_of
+from linkwork.envs.reading import point_in_world
+from linkwork.envs.task import Task
 from linkwork.model.actuators import Actuator
 from linkwork.model.inertia import Inertia
 from linkwork.model.joints import Prismatic, Revolute
@@ -18,6 +22,26 @@ LENGTH, MASS = 1.0, 0.2  # of the cable [m, kg]
 SPEED = 1.0  # [m/s] of the carriage
 NEAR = 0.02  # [m] from the target, which counts as there
 SLOW = 0.1  # [m/s] of the end, which counts as held
+TARGET, END, DISTANCE, MEMORIES = 0, 3, 6, 7  # what is remembered
+
+
+@kernel
+def look_at_cable(table, q, v, memory, action, seen, is_first):
+    """`Task.look`"""
+    t = task_of(table)
+    end = point_in_world(t, q, t.tree.shape[0] - 1, (t.numbers[0], t.numbers[1], t.numbers[2]))
+    n, away, speed = q.shape[0], 0.0, 0.0
+    for k in range(n):
+        seen[k], seen[n + k] = q[k], v[k]
+    for e in range(3):
+        left = memory[TARGET + e] - end[e]
+        rate = 0.0 if is_first else (end[e] - memory[END + e]) / t.numbers[3]
+        memory[END + e] = end[e]
+        seen[2 * n + e], seen[2 * n + 3 + e], seen[2 * n + 6 + e] = end[e], rate, left
+        away, speed = away + left * left, speed + rate * rate
+    memory[DISTANCE] = math.sqrt(away)
+    there = memory[DISTANCE] < NEAR and math.sqrt(speed) < SLOW
+    return (10.0 if there else 0.0) - memory[DISTANCE], 1.0 if there else 0.0
 
 
 class CableReach(Task):
@@ -29,6 +53,8 @@ class CableReach(Task):
     """
 
     h, steps = 4e-3, 5
+    memories, told = MEMORIES, {"distance": DISTANCE}
+    compiled_look = staticmethod(look_at_cable)
 
     def __init__(self, joints: int = 20):
         linkage = Linkage("cable")
@@ -45,29 +71,12 @@ class CableReach(Task):
         for axis in "xy":
             linkage.actuators.append(Actuator(f"drive_{axis}", axis, "velocity", damping=200.0, limits=(-SPEED, SPEED)))
         model = linkage.compile()
-        super().__init__(model, np.full(2, -SPEED), np.full(2, SPEED), 2 * model.nv + 9)
+        numbers = (0.0, 0.0, -each, self.action_time)
+        super().__init__(model, np.full(2, -SPEED), np.full(2, SPEED), 2 * model.nv + 9, numbers=numbers)
 
-    def begin(self, member: Member, rng: np.random.Generator) -> State:
+    def begin(self, rng: np.random.Generator, memory: FloatArray) -> State:
         model = self.model
         q = np.zeros(model.nq)
         q[2:] = rng.normal(scale=0.02, size=model.nq - 2)
-        target = np.array([*rng.uniform(-0.8, 0.8, 2), -LENGTH])
-        state = model.state(q)
-        member.memory |= {"target": target, "end": self._end(state), "speed": np.zeros(3)}
-        return state
-
-    def _end(self, state: State) -> FloatArray:
-        return np.asarray(frame_poses(self.model, state, "end")[:3, 3])
-
-    def observe(self, member: Member) -> FloatArray:
-        memory = member.memory
-        joints = joint_readings(member, slice(0, self.model.nv))
-        return np.concatenate([joints, memory["end"], memory["speed"], memory["target"] - memory["end"]])
-
-    def judge(self, member: Member, action: FloatArray) -> Verdict:
-        end, memory = self._end(member.state), member.memory
-        memory["speed"] = (end - memory["end"]) / self.action_time
-        memory["end"] = end
-        away = float(np.linalg.norm(memory["target"] - end))
-        there = away < NEAR and float(np.linalg.norm(memory["speed"])) < SLOW
-        return Verdict(10.0 * there - away, there, {"distance": away})
+        memory[TARGET:END] = *rng.uniform(-0.8, 0.8, 2), -LENGTH
+        return model.state(q)

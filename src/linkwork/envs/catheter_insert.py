@@ -9,8 +9,10 @@ import numpy as np
 
 from linkwork.contact.settings import Contact
 from linkwork.core.arrays import FloatArray
-from linkwork.dynamics.quantities.frames import frame_poses
-from linkwork.envs.task import Member, Task, Verdict, joint_readings
+from linkwork.core.jit import kernel, routine
+from linkwork.envs.acting import task_of
+from linkwork.envs.reading import point_in_world
+from linkwork.envs.task import Task
 from linkwork.model.actuators import Actuator
 from linkwork.model.inertia import Inertia
 from linkwork.model.joints import Prismatic, Revolute
@@ -25,7 +27,41 @@ TIP = 5  # joints that are steered
 WIDE, WALL = 0.016, 0.004  # of the vessel, and its walls' thickness [m]
 CENTRE = ((0.0, 0.0), (0.2, 0.0), (0.33, 0.075), (0.48, 0.075))  # its centre line [m]
 SPEED, STEER = 0.1, 0.35  # [m/s] of insertion, [rad] per steered joint
+PUSH, STEERING = range(2)  # of an action
+EFFORT_COST = 1e-3  # of the squares of actions, per action
 DEEP = 0.97  # part of the centre line that counts as all of it
+
+
+@routine
+def depth_along(line, x, y):
+    """How far along the centre line its nearest point to (x, y) is [m]; and how long the line is. line: x, y of corners."""
+    best, depth, gone = math.inf, 0.0, 0.0
+    for k in range(0, line.shape[0] - 2, 2):
+        a, b = x - line[k], y - line[k + 1]
+        p, q = line[k + 2] - line[k], line[k + 3] - line[k + 1]
+        length = math.sqrt(p * p + q * q)
+        share = min(max((a * p + b * q) / (length * length), 0.0), 1.0)
+        away = math.sqrt((a - share * p) ** 2 + (b - share * q) ** 2)
+        if away < best:
+            best, depth = away, gone + share * length
+        gone += length
+    return depth, gone
+
+
+@kernel
+def look_at_catheter(table, q, v, memory, action, seen, is_first):
+    """`Task.look`"""
+    t = task_of(table)
+    tip = point_in_world(t, q, t.tree.shape[0] - 1, (LINK, 0.0, 0.0))
+    depth, length = depth_along(t.numbers, tip[0], tip[1])
+    way, n = depth - memory[0], q.shape[0]
+    memory[0] = depth
+    for k in range(n):
+        seen[k], seen[n + k] = q[k], v[k]
+    seen[2 * n], seen[2 * n + 1], seen[2 * n + 2] = tip[0], tip[1], depth
+    there = depth > DEEP * length
+    effort = action[PUSH] * action[PUSH] + action[STEERING] * action[STEERING]
+    return 10.0 * way - EFFORT_COST * effort + (5.0 if there else 0.0), 1.0 if there else 0.0
 
 
 class CatheterInsert(Task):
@@ -37,6 +73,8 @@ class CatheterInsert(Task):
     """
 
     h, steps = 2e-3, 10
+    memories, told = 1, {"depth": 0}  # of the tip [m]
+    compiled_look = staticmethod(look_at_catheter)
 
     def __init__(self, links: int = 24):
         linkage = Linkage("catheter", gravity=(0.0, 0.0, 0.0))
@@ -60,54 +98,13 @@ class CatheterInsert(Task):
         _add_vessel(linkage)
         model = linkage.compile()
         low = np.array([-SPEED, *[-STEER] * TIP])
-        super().__init__(model, low, -low, 2 * model.nv + 3)
-        self.actions = 2
+        super().__init__(model, low, -low, 2 * model.nv + 3, [PUSH] + [STEERING] * TIP, np.ravel(CENTRE))
         self.contact = Contact(friction=0.1, self_contact=False)
-        self._line = np.array(CENTRE)
 
-    def give(self, member: Member, action: FloatArray) -> None:
-        pushed, steered = np.clip(np.asarray(action, dtype=float), -1.0, 1.0)
-        super().give(member, np.array([pushed, *[steered] * TIP]))
-
-    def begin(self, member: Member, rng: np.random.Generator) -> State:
+    def begin(self, rng: np.random.Generator, memory: FloatArray) -> State:
         q = np.zeros(self.model.nq)
         q[0] = rng.uniform(0.0, 0.03)
-        state = self.model.state(q)
-        member.memory |= {"tip": self._tip(state), "depth": self._depth(self._tip(state))}
-        return state
-
-    def _tip(self, state: State) -> FloatArray:
-        return np.asarray(frame_poses(self.model, state, "tip")[:2, 3])
-
-    def _depth(self, tip: FloatArray) -> float:
-        """How far along the centre line its nearest point is [m]."""
-        best, depth, gone = math.inf, 0.0, 0.0
-        for a, b in pairwise(self._line):
-            way = b - a
-            length = float(np.linalg.norm(way))
-            share = float(np.clip((tip - a) @ way / length**2, 0.0, 1.0))
-            away = float(np.linalg.norm(tip - a - share * way))
-            if away < best:
-                best, depth = away, gone + share * length
-            gone += length
-        return depth
-
-    @property
-    def length(self) -> float:
-        """Of the vessel [m]."""
-        return float(np.linalg.norm(np.diff(self._line, axis=0), axis=1).sum())
-
-    def observe(self, member: Member) -> FloatArray:
-        joints = joint_readings(member, slice(0, self.model.nv))
-        return np.concatenate([joints, member.memory["tip"], [member.memory["depth"]]])
-
-    def judge(self, member: Member, action: FloatArray) -> Verdict:
-        tip = self._tip(member.state)
-        depth = self._depth(tip)
-        way = depth - member.memory["depth"]
-        member.memory |= {"tip": tip, "depth": depth}
-        there = depth > DEEP * self.length
-        return Verdict(10.0 * way - 1e-3 * float(action @ action) + 5.0 * there, there, {"depth": depth})
+        return self.model.state(q)
 
 
 def _add_vessel(linkage: Linkage) -> None:

@@ -1,12 +1,8 @@
-"""Environments of a task: one member, or many that step in threads at the same time.
-
-The steps of a member are one call of compiled code that needs no interpreter, so threads run on all cores.
-"""
+"""Environments of a task for Gymnasium: one member, or many that step at the same time."""
 
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import gymnasium
@@ -16,7 +12,8 @@ from gymnasium.vector.utils import batch_space
 
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import shown, whole
-from linkwork.envs.task import Member, Task
+from linkwork.envs.members import Members
+from linkwork.envs.task import Task
 from linkwork.errors import LinkworkError, StateError
 
 FAILED = "failed"  # in the info of a step whose numbers went beyond all bounds; the episode ends there
@@ -26,6 +23,13 @@ def spaces_of(task: Task) -> tuple[gymnasium.spaces.Box, gymnasium.spaces.Box]:
     """Of observations and actions of one member."""
     seen = gymnasium.spaces.Box(-np.inf, np.inf, (task.observations,), np.float64)
     return seen, gymnasium.spaces.Box(-1.0, 1.0, (task.actions,), np.float32)
+
+
+def as_actions(given: Any, shape: tuple[int, ...]) -> FloatArray:
+    actions = np.ascontiguousarray(given, dtype=float)
+    if actions.shape != shape:
+        raise StateError(f"actions have shape {actions.shape}; {shape} is needed.")
+    return actions
 
 
 class TaskEnv(gymnasium.Env[FloatArray, FloatArray]):
@@ -40,29 +44,29 @@ class TaskEnv(gymnasium.Env[FloatArray, FloatArray]):
             )
         self.render_mode = None
         self.task = task
-        self.member = Member(task)
+        self.members = Members(task)
         seen, acted = spaces_of(task)
         self.observation_space, self.action_space = seen, acted  # type: ignore[assignment]
 
     @property
     def sim(self) -> Any:
         """The simulation."""
-        return self.member.sim
+        return self.members.sims[0]
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[FloatArray, dict[str, Any]]:
         super().reset(seed=seed)
-        return self.task.reset(self.member, self.np_random), {}
+        self.members.begin(0, self.np_random)
+        return self.members.arrays.seen[0].copy(), {}
 
     def step(self, action: FloatArray) -> tuple[FloatArray, float, bool, bool, dict[str, Any]]:
-        self.task.give(self.member, action)
-        try:
-            self.task.move(self.member)
-        except StateError as error:
-            return self.task.observe(self.member), 0.0, True, False, {FAILED: str(error)}
-        verdict = self.task.judge(self.member, np.asarray(action, dtype=float))
-        return self.task.observe(self.member), verdict.reward, verdict.terminated, False, dict(verdict.info)
+        x = self.members.arrays
+        failed = self.members.act(as_actions(action, (self.task.actions,))[None])
+        if failed:
+            return x.seen[0].copy(), 0.0, True, False, {FAILED: str(failed[0])}
+        info = {name: x.memory.item(0, column) for name, column in self.task.told.items()}
+        return x.seen[0].copy(), x.reward.item(0), x.over.item(0) != 0.0, False, info
 
 
 class TaskVectorEnv(VectorEnv[Any, Any, Any]):
@@ -79,18 +83,13 @@ class TaskVectorEnv(VectorEnv[Any, Any, Any]):
         self.task = task
         self.num_envs = whole(num_envs, 1, "num_envs")
         self.longest = None if max_episode_steps is None else whole(max_episode_steps, 1, "max_episode_steps")
-        self.members = [Member(task) for _ in range(self.num_envs)]
+        threads = whole(threads, 1, "threads") if threads is not None else os.cpu_count() or 1
+        self.members = Members(task, self.num_envs, min(threads, self.num_envs))
         self.single_observation_space, self.single_action_space = spaces_of(task)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
-        threads = min(whole(threads, 1, "threads") if threads is not None else os.cpu_count() or 1, self.num_envs)
-        self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
-        self._parts = np.array_split(np.arange(self.num_envs), threads)
-        self._rngs = [np.random.default_rng() for _ in self.members]
+        self._rngs = [np.random.default_rng() for _ in range(self.num_envs)]
         self._done, self._age = np.zeros(self.num_envs, dtype=bool), np.zeros(self.num_envs, dtype=np.int64)
-        self._seen = np.zeros((self.num_envs, task.observations))
-        self._reward, self._over = np.zeros(self.num_envs), np.zeros(self.num_envs, dtype=bool)
-        self._told: list[dict[str, Any]] = [{} for _ in self.members]
 
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
@@ -99,50 +98,33 @@ class TaskVectorEnv(VectorEnv[Any, Any, Any]):
         if seed is not None:
             seeds = [seed + k for k in range(self.num_envs)] if isinstance(seed, int) else list(seed)
             self._rngs = [np.random.default_rng(one) for one in seeds]
-        for k, member in enumerate(self.members):
-            self._seen[k] = self.task.reset(member, self._rngs[k])
+        for k, rng in enumerate(self._rngs):
+            self.members.begin(k, rng)
         self._done[:], self._age[:] = False, 0
-        return self._seen.copy(), {}
+        return self.members.arrays.seen.copy(), {}
 
     def step(self, actions: FloatArray) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
-        given = np.asarray(actions, dtype=float)
-        if given.shape != (self.num_envs, self.task.actions):
-            raise StateError(f"actions have shape {given.shape}; {(self.num_envs, self.task.actions)} is needed.")
-        if self._pool is None:
-            self._step_part(self._parts[0], given)
-        else:
-            for _ in self._pool.map(lambda part: self._step_part(part, given), self._parts):
-                pass
-        self._age = np.where(self._done, 0, self._age + 1)
-        cut = np.zeros_like(self._over) if self.longest is None else (self._age >= self.longest) & ~self._over
-        self._done = self._over | cut
+        x, begun = self.members.arrays, self._done
+        failed = self.members.act(as_actions(actions, (self.num_envs, self.task.actions)), np.flatnonzero(~begun))
+        for k in np.flatnonzero(begun).tolist():
+            self.members.begin(k, self._rngs[k])
+        x.reward[begun], x.over[begun] = 0.0, 0.0
         infos: dict[str, Any] = {}
-        for k, told in enumerate(self._told):
-            infos = self._add_info(infos, told, k)
-        return self._seen.copy(), self._reward.copy(), self._over.copy(), cut, infos
-
-    def _step_part(self, part: Any, actions: FloatArray) -> None:
-        task = self.task
-        for k in part.tolist():
-            member = self.members[k]
-            if self._done[k]:
-                self._seen[k], self._reward[k], self._over[k] = task.reset(member, self._rngs[k]), 0.0, False
-                self._told[k] = {}
-                continue
-            task.give(member, actions[k])
-            try:
-                task.move(member)
-            except StateError as error:
-                self._reward[k], self._over[k], self._told[k] = 0.0, True, {FAILED: str(error)}
-            else:
-                verdict = task.judge(member, actions[k])
-                self._reward[k], self._over[k] = verdict.reward, verdict.terminated
-                self._told[k] = dict(verdict.info)
-            self._seen[k] = task.observe(member)
+        for k, error in failed.items():
+            x.reward[k], x.over[k] = 0.0, 1.0
+            infos = self._add_info(infos, {FAILED: str(error)}, k)
+        is_told = ~begun
+        is_told[list(failed)] = False
+        for name, column in self.task.told.items():
+            infos[name], infos[f"_{name}"] = np.where(is_told, x.memory[:, column], 0.0), is_told.copy()
+        self._age = np.where(begun, 0, self._age + 1)
+        over = x.over != 0.0
+        cut = np.zeros_like(over) if self.longest is None else (self._age >= self.longest) & ~over
+        self._done = over | cut
+        return x.seen.copy(), x.reward.copy(), over, cut, infos
 
     def close_extras(self, **kwargs: Any) -> None:
-        if self._pool is not None:
-            self._pool.shutdown()
+        self.members.close()
 
 
 def make_env(task: type[Task], render_mode: str | None = None, **options: Any) -> TaskEnv:

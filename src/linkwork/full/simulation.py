@@ -242,22 +242,32 @@ class FullDynamics(Dynamics):
     def advance(self, h: float, n: int = 1) -> None:
         """Moves on by n steps of h seconds, without a report: one call of compiled code."""
         h, n = positive(h, "h"), whole(n, 1, "the number of steps")
+        self._begin_steps(h)
+        self._end_steps(h, n, *self._make_steps(h, n))
+
+    def _begin_steps(self, h: float) -> None:
+        """Before steps of h [s], whoever calls their kernel."""
         if h not in self._steps_judged:
             self._judge_stiffness(self.state, self.integrator, self.implicit_joints, h)
-        fault: LinkworkError | None = None
-        status = mv.CONTACTS_GROW
-        while status == mv.CONTACTS_GROW:
-            step = self._step_of_python()
-            if step is not None:
-                status, done, fault = advance_in_python(step, h, n, self._forces.after_step)
-            else:
-                status, done = self._advance(self._moving.table, h, n)
+
+    def _make_steps(self, h: float, n: int) -> tuple[int, int, LinkworkError | None]:
+        """Up to n steps: how they ended, how many were made, and what Python found wrong in one of its steps."""
+        step = self._step_of_python()
+        if step is not None:
+            return advance_in_python(step, h, n, self._forces.after_step)
+        return *self._advance(self._moving.table, h, n), None
+
+    def _end_steps(self, h: float, n: int, status: int, done: int, fault: LinkworkError | None = None) -> None:
+        """After `done` of n steps: counts them, makes those that had to wait for memory, and raises what went wrong."""
+        while True:
             self.steps_done += done
             self.time += done * h
             n -= done
-            if status == mv.CONTACTS_GROW:
-                self._moving.grow()
-                self._load_table_grew()
+            if status != mv.CONTACTS_GROW:
+                break
+            self._moving.grow()
+            self._load_table_grew()
+            status, done, fault = self._make_steps(h, n)
         if self._forces.are_asked:
             self._forces.note_efforts(h)
         elif self._implicit is not None:

@@ -144,8 +144,12 @@ class LinkageSimulation(Loaded, TakesTurns):
         """
         if flag(clear, "clear"):
             self._clear_everything()
+        self._begin_anew(*(array.copy() for array in self._first_state))
+
+    def _begin_anew(self, q: FloatArray, v: FloatArray) -> None:
+        """As a new simulation from a state that it can begin in."""
         self._forget_forces()
-        self._begin_at(*(array.copy() for array in self._first_state))
+        self._begin_at(q, v)
         self.time, self.steps_done = 0.0, 0
 
     def _clear_everything(self) -> None:

@@ -68,19 +68,23 @@ def advance_with_contact(
 
     The kernels that it calls are found when the first step is made.
     """
-    calls = touch.calls
     steps: list[Any] = []  # the kernel, once it is imported
 
     def advance(table: IntArray, h: float, n: int) -> tuple[int, int]:
-        if not steps or calls.item(-1) == 0:
-            from linkwork.simulation.touching import driver
-
-            calls[:] = _addresses(contact, method, has_loops)
-            steps[:] = [driver.advance_touching]
+        if not steps or touch.calls.item(-1) == 0:
+            steps[:] = [kernel_with_contact(touch, contact, method, has_loops)]
         made: tuple[int, int] = steps[0](table, h, n)
         return made
 
     return advance
+
+
+def kernel_with_contact(touch: Touch, contact: Contact | None, method: int, has_loops: bool) -> Any:
+    """The kernel of `advance_with_contact`; finds those that it calls."""
+    from linkwork.simulation.touching import driver
+
+    touch.calls[:] = _addresses(contact, method, has_loops)
+    return driver.advance_touching
 
 
 def _addresses(contact: Contact | None, method: int, has_loops: bool) -> tuple[int, ...]:

@@ -8,6 +8,8 @@ import linkwork as lw
 gymnasium = pytest.importorskip("gymnasium")
 envs = pytest.importorskip("linkwork.envs")
 
+from linkwork.envs.cable_reach import DISTANCE, END, TARGET  # noqa: E402
+
 
 @pytest.mark.filterwarnings("ignore:.*Box observation space.*")
 @pytest.mark.parametrize("name", envs.TASKS)
@@ -32,7 +34,7 @@ def test_members_go_as_single_ones_do_for_any_number_of_threads(task):
     np.testing.assert_array_equal(seen[0], seen[1])
     for k in range(3):
         env = envs.TaskEnv(made)
-        alone = [made.reset(env.member, np.random.default_rng(5 + k))]
+        alone = [env.reset(seed=5 + k)[0]]
         alone += [env.step(action[k])[0] for action in actions[:8]]
         np.testing.assert_array_equal([row[k] for row in seen[0][:9]], alone)
 
@@ -52,15 +54,15 @@ def test_an_episode_that_is_cut_off_begins_anew_with_the_next_step():
         [True] * 2,
         [False] * 2,
     ]
-    assert all(member.sim.steps_done == 0 for member in many.members)  # the eighth step reset them
+    assert all(sim.steps_done == 0 for sim in many.members.sims)  # the eighth step reset them
 
 
 def test_a_cable_that_is_held_at_its_target_has_reached_it():
     env = envs.TaskEnv(envs.CableReach())
     env.reset(seed=3)
-    env.member.sim.set_state(env.task.model.neutral())
-    env.member.memory["target"] = np.array([0.0, 0.0, -1.0])
-    env.member.memory["end"] = np.array([0.0, 0.0, -1.0])
+    env.sim.set_state(env.task.model.neutral())
+    env.members.arrays.memory[0, TARGET:END] = 0.0, 0.0, -1.0
+    env.members.arrays.memory[0, END:DISTANCE] = 0.0, 0.0, -1.0
     _, reward, terminated, truncated, info = env.step(np.zeros(2))
     assert terminated
     assert not truncated
@@ -74,3 +76,69 @@ def test_strange_use_is_refused():
     many.reset(seed=1)
     with pytest.raises(lw.StateError, match="actions have shape"):
         many.step(np.zeros((2, 3)))
+    with pytest.raises(lw.StateError, match="finite"):
+        many.step(np.array([[0.0, np.nan], [0.0, 0.0]]))
+
+
+class LookedAtInPython(envs.CableReach):
+    """The same task with its look in plain Python."""
+
+    compiled_look = None
+
+    def look(self, q, v, memory, action, seen, is_first):
+        end = lw.frame_poses(self.model, lw.State(q, v), "end")[:3, 3]
+        rate = np.zeros(3) if is_first else (end - memory[END:DISTANCE]) / self.action_time
+        left = memory[TARGET:END] - end
+        memory[END:DISTANCE], memory[DISTANCE] = end, np.linalg.norm(left)
+        seen[:] = np.concatenate([q, v, end, rate, left])
+        there = memory[DISTANCE] < 0.02 and np.linalg.norm(rate) < 0.1
+        return 10.0 * there - memory[DISTANCE], float(there)
+
+
+def run_both(first, second, actions):
+    """Observations, rewards and info of two tasks, the same actions asked for."""
+    return [
+        [many.reset(seed=1)[0], *(x for given in actions for x in many.step(given)[:2]), many.step(actions[0])[4]]
+        for many in (envs.TaskVectorEnv(task, 2, threads=1) for task in (first, second))
+    ]
+
+
+def test_a_look_in_python_sees_what_the_compiled_one_sees():
+    actions = np.random.default_rng(2).uniform(-1, 1, (5, 2, 2))
+    plain, compiled = run_both(LookedAtInPython(), envs.CableReach(), actions)
+    assert plain[-1].keys() == compiled[-1].keys() == {"distance", "_distance"}
+    for a, b in zip(plain[:-1], compiled[:-1], strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-12)  # other sums of the same numbers, of size one
+
+
+class Pushed(envs.Task):
+    """A slider that is pushed, after a lag: drives that compiled code does not serve."""
+
+    def __init__(self):
+        linkage = lw.Linkage("slider", gravity=(0, 0, 0))
+        linkage.add_body("cart", "world", lw.joints.Prismatic((1, 0, 0)), inertia=lw.Inertia.box(2.0, (1, 1, 1)))
+        linkage.actuators.append(lw.Actuator("push", "cart", "effort", time_constant=0.05))
+        super().__init__(linkage.compile(), np.array([-3.0]), np.array([3.0]), 2)
+
+    def begin(self, rng, memory):
+        return self.model.neutral()
+
+    def look(self, q, v, memory, action, seen, is_first):
+        seen[:] = q[0], v[0]
+        return float(v[0]), 0.0
+
+
+def test_drives_with_a_lag_push_as_they_do_outside_of_environments():
+    task = Pushed()
+    many = envs.TaskVectorEnv(task, 2, threads=2)
+    many.reset(seed=1)
+    seen = [many.step(np.array([[1.0], [-0.5]]))[0] for _ in range(4)][-1]
+    for k, control in enumerate((3.0, -1.5)):
+        sim = lw.FullDynamics(task.model, task.rest(), integrator="semi_implicit_euler")
+        drives = lw.Actuators(sim)
+        for _ in range(4):
+            drives.control = control
+            drives.step(task.h, task.steps)
+        np.testing.assert_array_equal(seen[k], [*sim.state.q, *sim.state.v])
+        assert abs(seen[k, 1]) > 0.01
+    many.close()

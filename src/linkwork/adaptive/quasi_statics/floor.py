@@ -34,6 +34,7 @@ ABA_EVERY = 1024  # solves by `aba` between two looks at what they miss, which t
 
 NEGLIGIBLE = 1e-9  # part of the accelerations that a loss may be without being looked into
 SMALL_PART = 0.125  # of the tolerance, that a loss may be without being looked into
+LARGE_PART = 0.5  # of the tolerance, that it may be while it is looked into, a few bodies per step
 LEFT_TO_ROUNDING = 2.0**-6  # of the tolerance: a bound that just keeps it would break it by the least floor
 WORTH_MEASURING = 64  # joints computed since the last measurement, per body: then another one costs a few per cent
 OTHER_JOINTS = 1.5  # times as many joints computed: what was measured said too little about them
@@ -74,12 +75,12 @@ def form_floor(sim: QuasiStatics, goal: float | None) -> tuple[float, float]:
     if is_known and growth <= MOST_GROWTH and not sim._is_delicate:
         worse = growth * growth * max(OTHER_SOLVES, FEARED * lost)
         likely = (min(worse * ratio * total, suspected[0]), min(worse * ratio_of_largest * largest, suspected[1]))
-        if goal is None or _is_small(sim, likely, goal):
-            is_due = not is_fresh or growth > OTHER_JOINTS
+        _leave_room(sim, likely, goal)
+        if goal is None or _is_small(sim, likely, goal, LARGE_PART):
+            is_due = not is_fresh or growth > OTHER_JOINTS or (goal is not None and not _is_small(sim, likely, goal))
             if is_due and not comparison.is_running:  # another is made, a few bodies per step
                 comparison.begin(sim, joints, total, largest)
             return likely
-        _leave_room(sim, likely, goal)
     comparison.begin(sim, joints, total, largest)
     comparison.finish()
     if not learn(sim):
@@ -138,16 +139,22 @@ def learn(sim: QuasiStatics) -> bool:
     return True
 
 
-def _is_small(sim: QuasiStatics, floors: tuple[float, float], goal: float | None) -> bool:
-    """Whether the tolerance is kept with such floors, and not for their sake."""
+def _is_small(sim: QuasiStatics, floors: tuple[float, float], goal: float | None, most: float = SMALL_PART) -> bool:
+    """Whether the tolerance is kept with such floors, and they are at most a part of it."""
     bound, part = error_bound(sums_of(sim._tree.run), sim.measure, floors)
-    return goal is not None and part <= SMALL_PART * goal and bound <= goal
+    return goal is not None and part <= most * goal and bound <= goal
 
 
-def _leave_room(sim: QuasiStatics, floors: tuple[float, float], goal: float) -> None:
-    """Where known floors are small, and the bound was too near the tolerance for them: solves to come leave them room."""
-    if error_bound(sums_of(sim._tree.run), sim.measure, floors)[1] <= SMALL_PART * goal:
-        sim._measured_floor[LEFT_OUT] = SMALL_PART
+def _leave_room(sim: QuasiStatics, floors: tuple[float, float], goal: float | None) -> None:
+    """Where known floors are more than solves leave to rounding: those to come leave them room.
+
+    Now, and not when a bound first comes too near the tolerance for them: that solve would have to be compared at once.
+    """
+    part = error_bound(sums_of(sim._tree.run), sim.measure, floors)[1]
+    if goal is None or not part <= LARGE_PART * goal:
+        return
+    room = next(room for room in (LEFT_TO_ROUNDING, SMALL_PART, LARGE_PART) if part <= room * goal)
+    sim._measured_floor[LEFT_OUT] = max(room, sim._measured_floor.item(LEFT_OUT))
 
 
 def left_to_solves(known: FloatArray) -> float:

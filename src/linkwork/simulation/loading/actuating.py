@@ -59,13 +59,10 @@ class Actuators(Uncopied):
         self._is = {x: np.array([a.control == x for a in self.actuators]) for x in ("effort", "velocity", "position")}
         self._strength = np.where(self._is["effort"], strength, np.inf)
         self._has_lag, self._has_efforts = bool((self._lag > 0.0).any()), bool(self._is["effort"].any())
-        columns = ((M_POSITION, self._is["position"]), (M_VELOCITY, self._is["velocity"]))
-        self._followed = [
-            (column, which, self._row[which], self._gear[which]) for column, which in columns if which.any()
-        ]
+        self._column = np.where(self._is["position"], M_POSITION, M_VELOCITY)  # of the table of motors
         self._given = np.zeros(len(self.actuators))  # efforts that were added to those of the simulation
-        # All of them follow targets of one kind at once: then one call of compiled code does it.
-        self._is_direct = not self._has_lag and not self._has_efforts and len(self._followed) == 1
+        # All of them follow targets at once: then one call of compiled code does it.
+        self._is_direct = not self._has_lag and not self._has_efforts
         self._moved, self._bodies = np.zeros(len(self.actuators), dtype=bool), sim._joints.joints_of(self._row)
         self._begin()
 
@@ -121,7 +118,7 @@ class Actuators(Uncopied):
         if not np.isfinite(given).all():
             raise self._strange(value)
         self._catch_up()
-        self._control = np.minimum(np.maximum(given, self._low), self._high)
+        self._control[:] = np.minimum(np.maximum(given, self._low), self._high)
         self._act()
 
     def _strange(self, value: object) -> StateError:
@@ -129,15 +126,14 @@ class Actuators(Uncopied):
 
     def _follow(self, given: FloatArray, value: object) -> None:
         """Controls and targets at once. given: one number per actuator; value: as the user wrote it."""
-        joints, control = self.sim._joints, np.empty(len(self.actuators))
-        column, _, rows, gear = self._followed[0]
-        changed = follow_controls(given, self._low, self._high, gear, rows, column, control, self._moved, joints.motor)
+        joints, rows = self.sim._joints, self._row
+        table = (given, self._low, self._high, self._gear, rows, self._column)
+        changed = follow_controls(*table, self._control, self._moved, joints.motor)
         if changed < 0:
             raise self._strange(value)
-        self._control = self._activation = control
         self._at = float(self.sim.time)
         if changed:
-            joints.changed(self._bodies if changed == len(control) else joints.joints_of(rows[self._moved]))
+            joints.changed(self._bodies if changed == len(rows) else joints.joints_of(rows[self._moved]))
 
     def __setitem__(self, name: str, value: float) -> None:
         control = self.control
@@ -158,7 +154,7 @@ class Actuators(Uncopied):
     def activation(self) -> FloatArray:
         """What acts now, after the lag, shape (len,)."""
         self._catch_up()
-        return self._activation.copy()
+        return (self._activation if self._has_lag else self._control).copy()
 
     @property
     def actuator_limits(self) -> FloatArray:
@@ -190,7 +186,7 @@ class Actuators(Uncopied):
             self._at, self._activation = now, self._control.copy()
             return
         if not self._has_lag:
-            self._activation, self._at = self._control, now
+            self._at = now
             return
         lag = self._lag > 0.0
         decay = np.where(lag, np.exp(-(now - self._at) / np.where(lag, self._lag, 1.0)), 0.0)
@@ -207,8 +203,10 @@ class Actuators(Uncopied):
                 np.add.at(joints.effort, self._row, effort - self._given)
                 self._given = effort
                 joints.changed(np.unique(self._body))
-        for column, which, rows, gear in self._followed:
-            joints.set_targets(rows, column, acting[which] / gear)
+        for control, column in (("position", M_POSITION), ("velocity", M_VELOCITY)):
+            which = self._is[control]
+            if which.any():
+                joints.set_targets(self._row[which], column, acting[which] / self._gear[which])
 
     def __repr__(self) -> str:
         return f"Actuators({quoted(self.names, len(self), 4)})"

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.bundles import describe
+from linkwork.core.calls import address_of
 from linkwork.core.views import ENTRIES, ROWS
 from linkwork.loops.system import loop_plan
 from linkwork.model.compile.floating_trees import floating_trees
@@ -21,7 +22,7 @@ from linkwork.simulation.momentum.momentum import read_momentum
 from linkwork.simulation.parts.constraint_arrays import allocate_constraints
 from linkwork.simulation.parts.part import Entry, Saved, copies, entry_of, write
 from linkwork.simulation.stepping.choice import advance_of
-from linkwork.simulation.touches import advance_with_contact, has_limited_motors
+from linkwork.simulation.touches import advance_with_contact, has_limited_motors, kernel_with_contact
 
 if TYPE_CHECKING:
     from linkwork.simulation.touching.front import ContactState
@@ -78,6 +79,16 @@ class MovingLinkage:
         if self.contact is not None:
             return advance_with_contact(self.contact.touch, self.contact.contact, method, self.model.is_constrained)
         return advance_of(method, self.model.is_constrained)
+
+    def address(self) -> int:
+        """Where that kernel stands, with those that it calls: for kernels that step many linkages."""
+        from linkwork.simulation.touching.calling import STEPS
+
+        method, has_loops = int(self.arrays.counts[mv.METHOD]), self.model.is_constrained
+        if self.contact is None:
+            return address_of(advance_of(method, has_loops), STEPS)
+        made = kernel_with_contact(self.contact.touch, self.contact.contact, method, has_loops)
+        return address_of(made, STEPS)
 
     # --------------------------------------------------------------------------------------------------------------- arrays
 

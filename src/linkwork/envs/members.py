@@ -1,0 +1,134 @@
+"""Members: linkages at work on one task, whose actions are made at the same time, in compiled code on all cores."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from linkwork.core.arrays import FloatArray, IntArray
+from linkwork.core.bundles import describe
+from linkwork.core.calls import address_of
+from linkwork.core.turns import turn_of
+from linkwork.dynamics.inputs import as_state
+from linkwork.envs.acting import HALF, LOOK, MIDDLE, ActingArrays, MemberArrays, act
+from linkwork.envs.task import Task
+from linkwork.errors import StateError
+from linkwork.full.simulation import FullDynamics
+from linkwork.simulation.loading.actuating import Actuators
+
+
+class Members:
+    """Simulations of a task and their drives, where they are, what is seen and remembered of each: `arrays`.
+
+    threads: that step them.
+    """
+
+    def __init__(self, task: Task, count: int = 1, threads: int = 1):
+        self.task = task
+        self.sims = [FullDynamics(task.model, task.rest(), contact=task.contact, **task.options) for _ in range(count)]
+        self.drives = [Actuators(sim) for sim in self.sims]
+        one, self._middle, half = self.drives[0], 0.5 * (task.low + task.high), 0.5 * (task.high - task.low)
+        self.arrays = ActingArrays(
+            scale=np.column_stack([self._middle, half, one._low, one._high, one._gear]),
+            place=np.column_stack([one._row, one._column, task.follows]),
+            task=task.table,
+            members=np.zeros((count, 3 * len(MemberArrays._fields)), dtype=np.int64),
+            ended=np.zeros((count, 2), dtype=np.int64),
+            q=np.zeros((count, task.model.nq)),
+            v=np.zeros((count, task.model.nv)),
+            memory=np.zeros((count, task.memories)),
+            seen=np.zeros((count, task.observations)),
+            reward=np.zeros(count),
+            over=np.zeros(count),
+        )
+        self._table, self._all, self._still = describe(self.arrays), np.arange(count), np.zeros(task.actions)
+        self._is_compiled = one._is_direct and self.sims[0]._step_of_python() is None
+        self._looks = 0 if task.compiled_look is None else address_of(task.compiled_look, LOOK)
+        self._tables: list[IntArray | None] = [None] * count
+        self._threads, self._pool = threads, ThreadPoolExecutor(threads - 1) if threads > 1 else None
+
+    def close(self) -> None:
+        if self._pool is not None:
+            self._pool.shutdown()
+
+    def begin(self, k: int, rng: np.random.Generator) -> None:
+        """Member number k begins anew."""
+        x, sim = self.arrays, self.sims[k]
+        x.memory[k] = 0.0
+        q, v = as_state(self.task.model, self.task.begin(rng, x.memory[k]))
+        with turn_of(sim):
+            sim._refuse_state(q, v)
+            sim._begin_anew(q, v)
+            self.drives[k].control = self._middle
+        x.q[k], x.v[k] = q, v
+        self._look(k, self._still, True)
+
+    def _look(self, k: int, action: FloatArray, is_first: bool = False) -> None:
+        x = self.arrays
+        x.reward[k], x.over[k] = self.task.look(x.q[k], x.v[k], x.memory[k], action, x.seen[k], is_first)
+
+    def act(self, actions: FloatArray, who: IntArray | None = None) -> dict[int, StateError]:
+        """The steps of actions (k, a) of all members, or some; which of them failed, and why. Those see nothing new."""
+        who = self._all if who is None else who
+        numbers = who.tolist()
+        turns = [turn_of(self.sims[k]) for k in numbers]
+        for turn in turns:
+            turn.acquire()
+        try:
+            make = self._act_compiled if self._is_compiled else self._act_in_python
+            return make(actions, who, numbers)
+        finally:
+            for turn in turns:
+                turn.release()
+
+    def _act_compiled(self, actions: FloatArray, who: IntArray, numbers: list[int]) -> dict[int, StateError]:
+        h, n = self.task.h, self.task.steps
+        for k in numbers:
+            sim = self.sims[k]
+            sim._begin_steps(h)
+            if sim._moving.table is not self._tables[k]:
+                self._tables[k] = sim._moving.table
+                self.arrays.members[k] = describe(MemberArrays(sim._moving.table, self.drives[k]._control))
+                self._steps = sim._moving.address()
+        if not self._act_in_threads(actions, who):
+            raise StateError("actions must be finite numbers.")
+        failed: dict[int, StateError] = {}
+        for k in numbers:
+            status, made = self.arrays.ended[k].tolist()
+            try:
+                self.sims[k]._end_steps(h, n, status, made)
+            except StateError as error:
+                failed[k] = error
+            else:
+                if made < n:  # what waited for memory was made just now
+                    self.arrays.q[k], self.arrays.v[k] = self.sims[k].state
+                if made < n or self._looks == 0:
+                    self._look(k, actions[k])
+        return failed
+
+    def _act_in_threads(self, actions: FloatArray, who: IntArray) -> bool:
+        how: Any = (actions, self._steps, self._looks, self.task.h, self.task.steps)
+        if self._pool is None:
+            return bool(act(self._table, who, *how))
+        first, *rest = np.array_split(who, self._threads)
+        others = [self._pool.submit(act, self._table, part, *how) for part in rest]
+        are_finite = bool(act(self._table, first, *how))
+        return all(other.result() for other in others) and are_finite
+
+    def _act_in_python(self, actions: FloatArray, who: IntArray, numbers: list[int]) -> dict[int, StateError]:
+        """The same where drives lag or give efforts, or where Python has a part in steps."""
+        scale = self.arrays.scale
+        controls = scale[:, MIDDLE] + scale[:, HALF] * np.clip(actions[:, self.task.follows], -1.0, 1.0)
+        failed: dict[int, StateError] = {}
+        for k in numbers:
+            self.drives[k].control = controls[k]
+            try:
+                self.drives[k].step(self.task.h, self.task.steps)
+            except StateError as error:
+                failed[k] = error
+            self.arrays.q[k], self.arrays.v[k] = self.sims[k].state
+            if k not in failed:
+                self._look(k, actions[k])
+        return failed
