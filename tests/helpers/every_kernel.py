@@ -24,7 +24,8 @@ from linkwork.contact.geometry.distance import distances, make_scratch
 from linkwork.core import jit
 from linkwork.dynamics.front import ALGORITHMS
 from linkwork.dynamics.paths.path_union import respond_together
-from linkwork.dynamics.tree_factor import factor_and_solve, make_tree_factor
+from linkwork.dynamics.tree_elimination import factor_and_solve, factor_coupled
+from linkwork.dynamics.tree_factor import make_tree_factor
 from linkwork.dynamics.virtual_work.constraint_basis import basis_of_joint
 from linkwork.envs.cable_reach import CableReach
 from linkwork.envs.catheter_insert import CatheterInsert
@@ -98,6 +99,12 @@ def full_algorithms(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
     F.block[:], F.effort[:] = np.eye(6).ravel(), effort
     assert factor_and_solve(m.arrays.tree, F)
     yield "solved tree", F.x
+    F = make_tree_factor(m.n_bodies, m.nv, 20)
+    F.S[:], F.r[:], F.resistance[:] = rng.normal(size=F.S.shape), rng.normal(size=F.r.shape), 1.0
+    F.block[:], F.effort[:] = 9.0 * np.eye(6).ravel(), effort
+    pairs = np.array([[0, 2], [1, 4], [2, 4]])
+    assert factor_coupled(m.arrays.tree, F, pairs, np.tile(np.eye(6).ravel(), (3, 2)))
+    yield "solved tree with couplings", F.x
 
 
 def kinematics(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:

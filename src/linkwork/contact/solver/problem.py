@@ -56,7 +56,6 @@ class System(NamedTuple):
     J: Float2  # (R, 12) coefficients
     W: Float2  # (R, s)  J Lambda
     G: Float2  # (R, R)  Delassus matrix J Lambda Jᵀ
-    between: Float2  # (R, R)  the same of contacts between two bodies and of loops, with the rest eliminated
     u_free: Float1  # (R,)    J v_free
     bias: Float1  # (R,)    what the law adds to u
     x: Float1  # (R,)    impulses
@@ -64,7 +63,6 @@ class System(NamedTuple):
     best: Float1  # (R,)    impulses kept aside
     u: Float1  # (R,)    velocities with the impulses of a sweep, bias included
     state: Int1  # (R,)    FREE, STICK or SLIDE of each contact (by number), for Newton
-    last_g: Float1  # (R,)
     matrix: Float1  # of Newton's step, see `linear_systems`
     small: Float2  # (9, 9)  normal equations; blocks of loops
     few: Float1  # (240,)  systems of up to 15 unknowns
@@ -105,7 +103,6 @@ def make_system(rows: int, numbers: int) -> System:
         J=np.zeros((rows, 12)),
         W=np.zeros((rows, numbers)),
         G=np.zeros((rows, rows)),
-        between=np.zeros((rows, rows)),
         u_free=np.zeros(rows),
         bias=np.zeros(rows),
         x=np.zeros(rows),
@@ -113,7 +110,6 @@ def make_system(rows: int, numbers: int) -> System:
         best=np.zeros(rows),
         u=np.zeros(rows),
         state=np.zeros(rows, dtype=np.int64),
-        last_g=np.zeros(rows),
         matrix=np.zeros(room_for(rows)),
         small=np.zeros((9, 9)),
         few=np.zeros(MOST_FEW * ROW),

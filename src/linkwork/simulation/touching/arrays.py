@@ -163,8 +163,8 @@ ROWS_BY_CONTACTS = _places(Problem, _PROBLEM, "slot")
 ROWS_BY_BODIES = _places(Problem, _PROBLEM, "origin")
 ROWS_BY_LIMITS = _places(Problem, _PROBLEM, "limit_at limit limit_impulse")
 COLUMNS_OF_LAMBDA = ROWS_BY_NUMBERS[0] + 1
-ROWS_OF_SYSTEM = _places(System, _SYSTEM, "W G between")
-COLUMNS_OF_W, COLUMNS_OF_G, COLUMNS_OF_BETWEEN = (place + 1 for place in ROWS_OF_SYSTEM)
+ROWS_OF_SYSTEM = _places(System, _SYSTEM, "W G")
+COLUMNS_OF_W, COLUMNS_OF_G = (place + 1 for place in ROWS_OF_SYSTEM)
 ROWS_OF_OPEN_NODES = place_of(Touch, "open_nodes", Moving, Constraints)
 
 
@@ -184,7 +184,6 @@ def size_problem(table, bodies, contacts, limits, loop_rows):
         table[ROWS_OF_SYSTEM[k]] = rows
     table[COLUMNS_OF_W] = numbers
     table[COLUMNS_OF_G] = rows
-    table[COLUMNS_OF_BETWEEN] = rows
 
 
 def allocate_touch(

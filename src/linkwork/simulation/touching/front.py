@@ -34,6 +34,7 @@ from linkwork.simulation.touching.search.neighbours import without_overlaps
 from linkwork.simulation.touching.sweeps.memory import make_sweeps
 
 FIRST_CONTACTS, FIRST_SLOTS, FIRST_LIMITS = 64, 32, 16  # room at first; it doubles where a step needs more
+COUPLINGS_PER_ROW = 4  # of bodies, per contact and row of a loop: with those that come while a tree is eliminated
 FEWEST_BY_SWEEPS = 32  # contacts and limits: fewer are solved faster by their matrix of responses
 NAMED_AT_MOST = 4
 SHORT = 0.125  # of a step: parts as short as this are told of
@@ -126,8 +127,8 @@ class ContactState:
         self.problem = self.problem._replace(loop_first=np.array([0, *(x.stop for x in rows)], dtype=np.int64))
         total = 3 * self.contacts.ids.shape[0] + self.touch.bound.shape[0] + self.problem.loop_rate.shape[0]
         self.system = make_system(total, self.problem.v_free.shape[0])
-        self.factor = make_tree_factor(model.n_bodies, model.nv)
         sizes = (self.contacts.ids.shape[0], self.touch.bound.shape[0], self.problem.loop_rate.shape[0])
+        self.factor = make_tree_factor(model.n_bodies, model.nv, COUPLINGS_PER_ROW * (sizes[0] + sizes[2]))
         self.sweeps = make_sweeps(model.n_bodies, model.nv, *sizes)
 
     @property

@@ -68,7 +68,6 @@ from linkwork.spatial.rotations import add3, cross3, dot3, scale3, sub3
 from linkwork.spatial.vectors import join
 
 PUSHED_TURN = 0.1  # [rad] by which a body may turn in a step to take back penetration
-MOST_LOOP_ROWS = 24  # of loops, of a solve by sweeps: each is an unknown beside the tree
 BODIES_PER_CONTACT = 6  # at most, for sweeps over all bodies to take less time than a matrix of responses
 MOST_BY_MATRIX = 1000  # rows of a problem whose matrix is made where sweeps do not converge
 NEAR = 1e-3  # [rad or m] distance to a limit from which on it is part of the problem, beside what a step may travel
@@ -242,19 +241,13 @@ def sliding_of(s, t, data, c):
 
 
 @inlined
-def are_loops_for_sweeps(x):
-    """Whether there are no loops, or few. Couplings of joints are known to the matrix only."""
-    return x.row.shape[0] <= MOST_LOOP_ROWS and x.offset.shape[0] == 0
-
-
-@inlined
 def is_for_sweeps(s, t, x, count, limits):
-    """Whether the solve is made by sweeps over the tree: where contacts are many for its size. A threshold of one asks for
-    sweeps wherever they can be made."""
-    fewest = t.counts[FEWEST_BY_SWEEPS]
-    if t.counts[LAW] != COUPLED or count + limits < fewest or not are_loops_for_sweeps(x):
+    """Whether the solve is made by sweeps over the tree: where contacts, limits and loops are many for its size. Couplings
+    of joints are known to the matrix only. A threshold of one asks for sweeps wherever they can be made."""
+    fewest, many = t.counts[FEWEST_BY_SWEEPS], count + limits + x.row.shape[0] // 3
+    if t.counts[LAW] != COUPLED or many < fewest or x.offset.shape[0] > 0:
         return False
-    return fewest <= 1 or BODIES_PER_CONTACT * (count + limits) >= s.tree.shape[0]
+    return fewest <= 1 or BODIES_PER_CONTACT * many >= s.tree.shape[0]
 
 
 @inlined

@@ -34,15 +34,14 @@ from linkwork.simulation.touching.arrays import (
     system_of,
     touch_of,
 )
-from linkwork.simulation.touching.sweeps.between import find_paths_between
 from linkwork.simulation.touching.sweeps.dense import dense_velocities
 from linkwork.simulation.touching.sweeps.evaluating import breach
-from linkwork.simulation.touching.sweeps.linear import answer_impulses
-from linkwork.simulation.touching.sweeps.memory import BETWEEN, HAS_MATRIX, IS_DENSE, LOOP_ROWS, SWEEPS_MADE
+from linkwork.simulation.touching.sweeps.linear import answer_impulses, eliminate_alone
+from linkwork.simulation.touching.sweeps.memory import HAS_MATRIX, IS_DENSE, LOOP_ROWS, SWEEPS_MADE
 from linkwork.simulation.touching.sweeps.newton import SUFFICES, descend, solve_laws
 from linkwork.simulation.touching.sweeps.one_by_one import renew_row
 from linkwork.simulation.touching.sweeps.points import all_rows
-from linkwork.simulation.touching.sweeps.rows import begin, eliminate_alone
+from linkwork.simulation.touching.sweeps.rows import begin
 from linkwork.spatial.memory import load3, store3
 from linkwork.spatial.rotations import add3, cross3, dot3, scale3
 
@@ -344,8 +343,6 @@ def push_apart(table, h, count, limits):
     if not push_in_rounds(table, count, limits):
         for c in range(count):
             w.shift[c] = 0.0
-        if w.counts[IS_DENSE] == 0 and w.counts[BETWEEN] + w.counts[LOOP_ROWS] > 0:
-            find_paths_between(table)  # their list was used by others since impulses were found
         descend(table, count, limits, PUSH_SOFT, PUSH_TOLERANCE)
     for r in range(3 * count + limits):
         w.eta[r] = max(w.eta[r], 0.0)
