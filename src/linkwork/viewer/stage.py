@@ -15,8 +15,9 @@ from linkwork.model.shapes import Plane
 from linkwork.model.state import State
 from linkwork.viewer.frames import FIELD_OF_VIEW, framing, ground_height, quaternions, turn_up, up_of
 from linkwork.viewer.layers import Layers
+from linkwork.viewer.legend import legend
 from linkwork.viewer.shapes.bodies import BodyList
-from linkwork.viewer.shapes.colors import CHOSEN, Colors, by_depth, legend
+from linkwork.viewer.shapes.colors import CHOSEN, Colors, by_depth
 from linkwork.viewer.shapes.detail import Detail, Eye, eye
 from linkwork.viewer.shapes.drawing import Drawing
 from linkwork.viewer.shapes.pieces import COARSE_FROM, pieces_of

@@ -10,7 +10,8 @@ import numpy as np
 from linkwork.dynamics.quantities.rod_forces import RodForces
 from linkwork.errors import LinkworkError
 from linkwork.model.model import Model
-from linkwork.viewer.shapes.colors import STYLE, TIGHT, Colors, by_tension, swatch
+from linkwork.viewer.legend import STYLE, swatch
+from linkwork.viewer.shapes.colors import TIGHT, Colors, by_tension
 
 
 class Tightness:
