@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.core.arrays import FloatArray
-from linkwork.dynamics.front import body_poses
+from linkwork.dynamics.quantities.motion import body_poses
 from linkwork.errors import MissingExtraError
 from linkwork.model import layout
 from linkwork.model.model import Model

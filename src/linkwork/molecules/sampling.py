@@ -21,8 +21,8 @@ from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import flag, positive, shown, whole
 from linkwork.core.messages.describe import tabled
 from linkwork.core.messages.progress import progress_bar
-from linkwork.dynamics.front import energy
 from linkwork.dynamics.inputs import as_state
+from linkwork.dynamics.quantities.motion import energy
 from linkwork.errors import StateError
 from linkwork.full.simulation import FullDynamics
 from linkwork.model.state import State

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from linkwork.core.arrays import FloatArray
+from linkwork.core.arrays import FloatArray, untouched
 from linkwork.dynamics.aba import BODY_WORK, DOF_WORK, SINGULAR, aba
 from linkwork.dynamics.rnea import rnea
 from linkwork.model.layout import DAMPING, STIFFNESS
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.simulation.moving import untouched
 
 MARGIN_OF_ABA = 10.0  # over what its accelerations miss: that is rounded too
 

@@ -11,10 +11,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
-from linkwork.contact.solver.few import MOST_FEW, ROW
-from linkwork.contact.solver.linear_systems import room_for
 from linkwork.core.bundles import Float1, Float2, Int1, Int2
 
 # columns of limit
@@ -67,51 +63,3 @@ class System(NamedTuple):
     small: Float2  # (9, 9)  normal equations; blocks of loops
     few: Float1  # (240,)  systems of up to 15 unknowns
     report: Float1  # (6,)    see the names above
-
-
-def make_problem(
-    bodies: int, contacts: int, limits: int = 0, loops: int = 0, coordinates: int | None = None
-) -> Problem:
-    """Empty arrays for so many touched bodies, contacts, limits and rows of loops (each a loop of its own)."""
-    k = limits if coordinates is None else coordinates
-    s = 6 * bodies + k
-    return Problem(
-        np.zeros((s, s)),
-        np.zeros(s),
-        np.zeros(s),
-        np.zeros((bodies, 3)),
-        np.full((contacts, 2), -1, dtype=np.int64),
-        6 * bodies + np.arange(limits, dtype=np.int64),
-        np.zeros((limits, LIMIT_COLUMNS)),
-        np.zeros(limits),
-        np.full((loops, 2), -1, dtype=np.int64),
-        np.zeros((loops, 12)),
-        np.zeros(loops),
-        np.arange(loops + 1, dtype=np.int64),
-        np.zeros(loops),
-        np.zeros(s),
-        np.zeros(s),
-        np.zeros(s),
-    )
-
-
-def make_system(rows: int, numbers: int) -> System:
-    """Memory for so many rows over so many velocity numbers."""
-    return System(
-        column=np.full((rows, 2), -1, dtype=np.int64),
-        width=np.zeros(rows, dtype=np.int64),
-        J=np.zeros((rows, 12)),
-        W=np.zeros((rows, numbers)),
-        G=np.zeros((rows, rows)),
-        u_free=np.zeros(rows),
-        bias=np.zeros(rows),
-        x=np.zeros(rows),
-        y=np.zeros(rows),
-        best=np.zeros(rows),
-        u=np.zeros(rows),
-        state=np.zeros(rows, dtype=np.int64),
-        matrix=np.zeros(room_for(rows)),
-        small=np.zeros((9, 9)),
-        few=np.zeros(MOST_FEW * ROW),
-        report=np.zeros(REPORT),
-    )

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import flag, shown
 from linkwork.core.messages.describe import tabled
-from linkwork.dynamics.front import Energy, energy, momentum
 from linkwork.dynamics.inputs import as_body, as_finite, as_state
+from linkwork.dynamics.quantities.motion import Energy, energy, momentum
 from linkwork.dynamics.quantities.plastic_impact import plastic_velocities
 from linkwork.errors import ModelError, StateError
 from linkwork.model.joints import Free, Joint

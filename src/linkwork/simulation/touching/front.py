@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 from linkwork.assembly.plan import assemble_model
 from linkwork.contact import contact_list as cl
 from linkwork.contact import points as cp
-from linkwork.contact.broad_phase import Finder, find_all_contacts, make_finder
+from linkwork.contact.broad_phase import Finder
 from linkwork.contact.points import ContactPoint, ContactRows, points_of
 from linkwork.contact.settings import Contact
 from linkwork.contact.shape_table import mean_size, shape_table
-from linkwork.contact.solver.problem import SLIDE, STICK, make_problem, make_system
+from linkwork.contact.solver.allocation import make_problem, make_system
+from linkwork.contact.solver.problem import SLIDE, STICK
 from linkwork.contact.volumes import all_open, make_volumes
+from linkwork.contact.whole_search import find_all_contacts, make_finder
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.messages.describe import table_of_attributes
 from linkwork.core.messages.warning import warn_user
@@ -26,6 +28,7 @@ from linkwork.errors import StateError
 from linkwork.loops.system import loop_plan
 from linkwork.model.model import Model
 from linkwork.model.state import State
+from linkwork.simulation.parts.contact_arrays import allocate_touch
 from linkwork.simulation.parts.part import Entry, Saved
 from linkwork.simulation.reporting.energy_watch import LARGEST_GAIN
 from linkwork.simulation.touching import arrays as ta
@@ -92,7 +95,7 @@ class ContactState:
             margin = contact.margin or 1e-3 * mean_size(table)
         self.contacts = self.finder.contacts if self.finder is not None else cl.make_contacts(0)
         slots = FIRST_SLOTS + 2 * len(model.loops)
-        self.touch = ta.allocate_touch(
+        self.touch = allocate_touch(
             model.n_bodies, model.nq, model.nv, nodes, contacts, slots, FIRST_LIMITS if limits else 0
         )
         if self.finder is not None:

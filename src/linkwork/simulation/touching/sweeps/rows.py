@@ -10,19 +10,9 @@ from linkwork.model.kernels.joint_kernels import helical_twist
 from linkwork.model.layout import ARMATURE, DOF, HELICAL, INERTIA, KIND, PARENT, V
 from linkwork.simulation.constrained.constraints import constraints_of
 from linkwork.simulation.moving import moving_of
+from linkwork.simulation.touching import arrays as ta
 from linkwork.simulation.touching.answers import to_world
-from linkwork.simulation.touching.arrays import (
-    BY_SWEEPS,
-    BY_TREE,
-    REST_SPEED,
-    SLACK,
-    contacts_of,
-    factor_of,
-    problem_of,
-    sweeps_of,
-    system_of,
-    touch_of,
-)
+from linkwork.simulation.touching.arrays import contacts_of, factor_of, problem_of, sweeps_of, system_of, touch_of
 from linkwork.simulation.touching.sweeps.between import contact_response, response_between
 from linkwork.simulation.touching.sweeps.linear import eliminate_alone
 from linkwork.simulation.touching.sweeps.memory import (
@@ -57,9 +47,9 @@ def begin(table, h, count, limits):
     system = system_of(table)
     contacts = contacts_of(table)
     w.counts[SWEEPS_MADE], w.counts[IS_SINGULAR] = 0, 0
-    w.counts[IS_DENSE], w.counts[LOOP_ROWS] = 1 if t.counts[BY_SWEEPS] == 0 else 0, problem.loop_row.shape[0]
-    w.counts[HAS_MATRIX] = 1 if t.counts[BY_SWEEPS] != BY_TREE else 0
-    rows = fill_rows(contacts, count, problem, system, h, t.settings[REST_SPEED], t.settings[SLACK])
+    w.counts[IS_DENSE], w.counts[LOOP_ROWS] = 1 if t.counts[ta.BY_SWEEPS] == 0 else 0, problem.loop_row.shape[0]
+    w.counts[HAS_MATRIX] = 1 if t.counts[ta.BY_SWEEPS] != ta.BY_TREE else 0
+    rows = fill_rows(contacts, count, problem, system, h, t.settings[ta.REST_SPEED], t.settings[ta.SLACK])
     w.scales[TOP_SPEED] = top_speed(problem, system, rows)
     place_contacts(contacts, problem, w, count)
     if w.counts[IS_DENSE] != 0:
