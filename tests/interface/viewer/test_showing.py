@@ -241,3 +241,8 @@ def test_attributes_are_shortened():
     assert "_private" not in line
     assert "<b>" not in table.removeprefix("<div><b>")  # text, never markup
     assert len(line) < 300
+
+
+def test_a_pose_shows_its_numbers():
+    """Its attributes are slots, neither fields nor a dictionary."""
+    assert "xyz" in lw.Pose()._repr_html_()
