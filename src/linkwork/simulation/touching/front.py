@@ -38,7 +38,7 @@ from linkwork.simulation.touching.sweeps.memory import make_sweeps
 
 FIRST_CONTACTS, FIRST_SLOTS, FIRST_LIMITS = 64, 32, 16  # room at first; it doubles where a step needs more
 COUPLINGS_PER_ROW = 4  # of bodies, per contact and row of a loop: with those that come while a tree is eliminated
-FEWEST_BY_SWEEPS = 32  # contacts and limits: fewer are solved faster by their matrix of responses
+FEWEST_BY_SWEEPS = 12  # contacts and limits: fewer are solved faster by their matrix of responses
 NAMED_AT_MOST = 4
 SHORT = 0.125  # of a step: parts as short as this are told of
 TOUCHING = 1e-3  # of the margin: a gap below this is none
