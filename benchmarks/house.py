@@ -126,6 +126,23 @@ def forms(package: Path, listed: tuple[tuple[str, ...], ...]) -> list[str]:
     ]
 
 
+def sweeping_files(package: Path) -> list[str]:
+    """Files with a sweep that eliminates a tree or solves it for right sides, whoever does the part of each joint.
+
+    As forms were counted at first, before joints had a place of their own: `aba`, and whoever takes them from there; of
+    checkouts before that, all that are listed.
+    """
+    here = {file for file, *_ in ELIMINATIONS if (package / file).is_file()}
+    joints = {file for file in here if file.startswith("dynamics/joint_")}
+    users = {
+        path.relative_to(package).as_posix()
+        for path in sources(package)
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("linkwork.dynamics.joint_")
+    }
+    return sorted((users | {"dynamics/aba.py"}) - joints if joints else here)
+
+
 def _names(function: ast.FunctionDef) -> set[str]:
     return {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
 
@@ -263,6 +280,7 @@ def table(root: Path) -> list[Row]:
     )
     return [
         Row("loops over steps / eliminations of a tree / programs for loop forces", counted, "3 / 3 / 2", "1 / 2 / 1"),
+        Row("  files that eliminate a tree or solve it", f"{len(sweeping_files(package))}", "3", "2"),
         Row("classes from AdaptiveDynamics down", f"{tower}", "5", "3"),
         Row("files / lines behind a full Euler step", behind["full Euler step"], "60 / 9,000", "40 / 6,000"),
         Row("files / lines behind an adaptive step with contact", with_contact, "115 / 19,000", "90 / 15,000"),

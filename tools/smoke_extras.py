@@ -171,7 +171,7 @@ def sweep(folder: Path) -> None:
 
 def viewer(folder: Path) -> None:
     """A page is served, a mesh in COLLADA is read, animations are drawn. Needs the extra `record` too."""
-    from linkwork.contact.mesh_formats import read_any_mesh
+    from linkwork.contact.mesh_files import read_any_mesh
     from linkwork.viewer.animation import write_gif, write_mp4
 
     (folder / "mesh.dae").write_text(MESH, encoding="utf-8")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.dynamics.front import body_poses
+from linkwork.dynamics.quantities.motion import body_poses
 from linkwork.errors import MissingExtraError
 from linkwork.model import layout
 from linkwork.model.model import Model

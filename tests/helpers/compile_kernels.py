@@ -32,11 +32,12 @@ def compile_parts(folder: Path, backwards: bool) -> list[str]:
     """Runs the parts that no other process has begun; says what each took, and gives what failed."""
     import numpy as np
 
+    from linkwork.dynamics.front import ALGORITHMS
     from linkwork.gpu.host import compiler
     from tests.helpers import every_kernel
 
     if compiler() is None:
-        del every_kernel.ALGORITHMS["gpu"]  # as tests/conftest.py does
+        del ALGORITHMS["gpu"]  # as tests/conftest.py does
     failed = []
     for part in reversed(every_kernel.PARTS) if backwards else every_kernel.PARTS:
         if not take(folder, part):

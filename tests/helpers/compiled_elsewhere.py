@@ -13,19 +13,21 @@ import numpy as np
 
 import linkwork as lw
 from tests.helpers import every_kernel
+from tests.helpers.kernel_parts import mechanisms
 
 EPS = np.finfo(float).eps
-CONDITION = 1e4  # of the mass matrices of `every_kernel.mixed_joints`, and of its loops
+CONDITION = 1e4  # of the mass matrices of `mechanisms.mixed_joints`, and of its loops
 MARGIN = 10.0
 # Another compiler setting fuses and orders other operations: each step of a simulation may be wrong by ε times the
 # condition of its equations, relative to the largest number involved.
-SAME = EPS * CONDITION * every_kernel.STEPS * MARGIN
+SAME = EPS * CONDITION * mechanisms.STEPS * MARGIN
 
 
 def environment(cache: Path, root: Path | None = None, **more: str) -> dict[str, str]:
     """This environment, with a cache of its own and the package from `root`."""
     root = root or Path(lw.__file__).parents[1]
-    return {**os.environ, "PYTHONPATH": str(root), "NUMBA_CACHE_DIR": str(cache), **more}
+    places = os.pathsep.join((str(root), str(Path(__file__).parents[2])))  # of the package, and of these helpers
+    return {**os.environ, "PYTHONPATH": places, "NUMBA_CACHE_DIR": str(cache), **more}
 
 
 def run_every_kernel(folder: Path, *parts: str, **settings: str) -> dict[str, Any]:

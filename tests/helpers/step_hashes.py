@@ -18,7 +18,7 @@ import numpy as np
 import linkwork as lw
 from linkwork.simulation.integrators.names import INTEGRATORS
 from tests.helpers.contact_setups import chain
-from tests.helpers.every_kernel import Strings, apply_loads, mixed_joints, slow
+from tests.helpers.kernel_parts.mechanisms import Strings, apply_loads, mixed_joints, slow
 
 H, STEPS = 2e-3, 7  # [s], twice per case: with a checkpoint and a change of what acts in between
 KINDS = ("full", "all active", "few active")

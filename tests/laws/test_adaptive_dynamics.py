@@ -13,7 +13,7 @@ import linkwork as lw
 from linkwork.simulation.integrators.names import INTEGRATORS
 from linkwork.simulation.loading.load_columns import LOAD_STIFFNESS, LOAD_TARGET
 from linkwork.simulation.moving import OK
-from linkwork.simulation.stepping.evaluate_tree import accelerations_now
+from linkwork.simulation.stepping.evaluate import accelerations_now
 
 SHAPES = {
     "chain": {"branching": 0.0, "bodies": 12, "seed": 1},

@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
+from tests.helpers.kernel_parts.mechanisms import mixed_joints
 
 import linkwork as lw
-
-from ..helpers.every_kernel import mixed_joints
 
 COUNT = 40  # more than one thread takes
 

@@ -9,7 +9,7 @@ import pytest
 from tests.helpers.contact_setups import KINDS, chain, simulate
 
 import linkwork as lw
-from linkwork.contact.solver.projections import allowed_by_coulomb, nearest_of_cone
+from linkwork.contact.solver.laws import allowed_by_coulomb, nearest_of_cone
 from linkwork.reference.plain_contact import PlainContact
 from linkwork.simulation.touching import arrays as ta
 

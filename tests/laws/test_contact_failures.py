@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.contact.solver.pivots import is_semidefinite
+from linkwork.contact.solver.linear_systems import is_semidefinite
 from linkwork.errors import StateError
 
 from ..helpers.contact_setups import KINDS, LAWS, G, ball_on_a_plane, chain, simulate

@@ -5,7 +5,7 @@ import pytest
 from benchmarks.contact import campaign
 
 import linkwork as lw
-from linkwork.simulation.integrators.gaining import MOST_GAINED
+from linkwork.simulation.integrators.whipping import MOST_GAINED
 from linkwork.simulation.moving import COUNTED_STEPS, GAINED, LATE_TOP, STEP_PAST
 
 # Gained 1.0 to 2.4 % by the swing of Euler's rule: after something had touched, and before.

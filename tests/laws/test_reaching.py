@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.helpers.every_kernel import mixed_joints
+from tests.helpers.kernel_parts.mechanisms import mixed_joints
 from tests.helpers.rounding import rounding
 
 import linkwork as lw

@@ -15,7 +15,7 @@ from linkwork.assembly.node_table import JOIN, NODE_KIND, ROLE, TOP
 from linkwork.core.views import ENTRIES, ROWS
 from linkwork.simulation.loading.load_columns import LOAD_STIFFNESS
 from linkwork.simulation.moving import LOADS, OK
-from linkwork.simulation.stepping.evaluate_tree import accelerations_now
+from linkwork.simulation.stepping.evaluate import accelerations_now
 
 BOUNDED = settings(max_examples=25, deadline=None, derandomize=True)
 ACTS = 25

@@ -6,11 +6,11 @@ import pytest
 import linkwork as lw
 from linkwork.assembly.plan import assemble
 from linkwork.contact import contact_list as cl
-from linkwork.contact.broad_phase import find_all_contacts, make_finder
 from linkwork.contact.shape_table import shape_table
 from linkwork.contact.tables import DISTANCES
 from linkwork.contact.volumes import all_open, make_volumes
-from linkwork.dynamics.front import body_poses
+from linkwork.contact.whole_search import find_all_contacts, make_finder
+from linkwork.dynamics.quantities.motion import body_poses
 
 MARGIN = 1e-3
 STEPS = 600

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.helpers.every_kernel import mixed_joints
+from tests.helpers.kernel_parts.mechanisms import mixed_joints
 from tests.helpers.rounding import rounding
 
 import linkwork as lw
-from linkwork.dynamics.tree_factor import factor_and_solve, make_tree_factor
+from linkwork.dynamics.tree_elimination import factor_and_solve, factor_coupled
+from linkwork.dynamics.tree_factor import make_tree_factor
 from linkwork.model import layout
 
 
@@ -34,6 +35,11 @@ def sample(name, seed):
     rng = np.random.default_rng(seed)
     if name == "mixed":
         model = mixed_joints(floating=bool(seed % 2))
+    elif name == "bodies":  # each a tree of its own
+        linkage = lw.Linkage("bodies")
+        for i in range(int(rng.integers(3, 20))):
+            linkage.add_body(f"b{i}", joint=lw.Free(), inertia=lw.Inertia(mass=1.0, moments=(1.0, 1.0, 1.0)))
+        model = linkage.compile()
     else:
         kinds = ("revolute", "prismatic", "spherical", "free")
         model = lw.library.random_tree(int(rng.integers(1, 40)), seed, kinds=kinds, floating=seed % 2 == 0).compile()
@@ -76,3 +82,48 @@ def test_a_freedom_without_resistance_is_refused():
     tree = lw.library.random_tree(joints=1, seed=0).compile().arrays.tree[:1].copy()
     tree[0, [layout.PARENT, layout.V, layout.DOF]] = -1, 0, 1
     assert not factor_and_solve(tree, F)
+
+
+@pytest.mark.parametrize("is_symmetric", [True, False])
+@pytest.mark.parametrize("name", ["mixed", "random", "bodies"])
+@pytest.mark.parametrize("seed", range(12))
+def test_bodies_that_are_coupled_move_as_the_dense_matrix_says(name, seed, is_symmetric):
+    """Couplings of random pairs of bodies, of one tree or of several, of a body with its parent too, some pairs twice."""
+    model, q, rng = sample(name, seed)
+    n, nv = model.n_bodies, model.nv
+    J = twists_per_velocity(model, q)
+    pairs = rng.integers(n, size=(int(rng.integers(1, 2 * n + 1)), 2))
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    F = make_tree_factor(n, nv, n * n)
+    F.S[:], F.r[:] = columns_of_joints(model, q, J)
+    blocks = np.tile(np.eye(6), (n, 1, 1))
+    H, forth, back = np.diag(rng.uniform(0.1, 1.0, nv)), [], []
+    F.resistance[:] = np.diag(H)
+    for a, b in pairs:
+        Ba, Bb, G = rng.normal(size=(6, 3)), rng.normal(size=(6, 3)), rng.normal(size=(3, 3))
+        G = G @ G.T if is_symmetric else 0.5 * G + 5.0 * np.eye(3)
+        blocks[a] += Ba @ G @ Ba.T
+        blocks[b] += Bb @ G @ Bb.T
+        forth.append(Ba @ G @ Bb.T)
+        back.append(Bb @ G @ Ba.T)
+        H += J[a].T @ forth[-1] @ J[b] + J[b].T @ back[-1] @ J[a]
+    H += np.einsum("bia,bij,bjc->ac", J, blocks, J)
+    wrench, effort = rng.normal(size=(n, 6)), rng.normal(size=nv)
+    F.block[:], F.wrench[:], F.effort[:] = blocks.reshape(n, 36), wrench, effort
+    K = np.concatenate([np.reshape(forth, (-1, 36)), np.reshape(back, (-1, 36))], axis=1)
+    assert factor_coupled(model.arrays.tree, F, pairs.astype(np.int64), K)
+    expected = np.linalg.solve(H, effort - np.einsum("bia,bi->a", J, wrench))
+    tolerance = rounding(condition=float(np.linalg.cond(H)), scale=float(np.abs(expected).max()), steps=n)
+    assert np.abs(F.x - expected).max() <= tolerance
+    assert np.abs(F.twist - J @ expected).max() <= tolerance * max(1.0, float(np.abs(J).max()))
+
+
+def test_couplings_without_room_are_refused():
+    model, q, _ = sample("bodies", 1)
+    n = model.n_bodies
+    F = make_tree_factor(n, model.nv, 1)
+    F.S[:], F.r[:] = columns_of_joints(model, q, twists_per_velocity(model, q))
+    F.block[:] = np.tile(np.eye(6), (n, 1, 1)).reshape(n, 36)
+    pairs = np.array([[0, 1], [0, 2]])
+    assert factor_coupled(model.arrays.tree, F, pairs[:1], np.zeros((1, 72)))
+    assert not factor_coupled(model.arrays.tree, F, pairs, np.zeros((2, 72)))

@@ -21,12 +21,12 @@ from linkwork.adaptive.workspace import (
     Run,
 )
 from linkwork.assembly.node_table import JOIN, NODE_KIND, ROLE, TOP
+from linkwork.core.arrays import untouched
 from linkwork.dynamics.dca.nodes import INPUT_COLUMNS, SCRATCH, SLOT_SIZE
 from linkwork.dynamics.dca.solver import DcaSolver, aligned_zeros
 from linkwork.loops.system import constrained_bodies
 from linkwork.model.model import Model
 from linkwork.simulation.loading.load_columns import LOAD_COLUMNS
-from linkwork.simulation.moving import untouched
 
 FloatArray = NDArray[np.float64]
 

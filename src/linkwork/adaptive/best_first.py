@@ -9,20 +9,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from linkwork.adaptive import workspace as ws
 from linkwork.adaptive.frontier import open_node, pop, push
 from linkwork.adaptive.measures import bound_of
 from linkwork.adaptive.nodes import carries_joint
-from linkwork.adaptive.workspace import (
-    HEAP_COUNT,
-    JOINT_COUNT,
-    MAX_JOINT,
-    MAX_QUEUE,
-    OPEN,
-    OPEN_COUNT,
-    SUM_JOINT,
-    SUM_QUEUE,
-    UNIT,
-)
 from linkwork.assembly.node_table import INDEX, LEFT, RIGHT
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.dca.nodes import IN_1, INPUT_COLUMNS
@@ -40,13 +30,13 @@ MORE, HOLDS, SPENT = range(3)  # the bound asks for more; it holds; the budget i
 @inlined
 def begin_solve(mechanism, run, unit):
     """Nothing is computed, nothing waits; the world accelerates by -g."""
-    run.counts[HEAP_COUNT] = 0
-    run.counts[JOINT_COUNT] = 0
-    run.metric_sums[SUM_JOINT] = 0.0
-    run.metric_sums[MAX_JOINT] = 0.0
-    run.metric_sums[SUM_QUEUE] = 0.0
-    run.metric_sums[UNIT] = unit
-    count = run.counts[OPEN_COUNT]
+    run.counts[ws.HEAP_COUNT] = 0
+    run.counts[ws.JOINT_COUNT] = 0
+    run.metric_sums[ws.SUM_JOINT] = 0.0
+    run.metric_sums[ws.MAX_JOINT] = 0.0
+    run.metric_sums[ws.SUM_QUEUE] = 0.0
+    run.metric_sums[ws.UNIT] = unit
+    count = run.counts[ws.OPEN_COUNT]
     g = mechanism.gravity
     if count > 0:
         top = run.opened[count - 1]
@@ -65,27 +55,27 @@ def compute_node(plan, mechanism, c, run, node, qdd):
         i = plan.nodes[node, INDEX]
         j = mechanism.tree[i, V]
         for d in range(mechanism.tree[i, DOF]):
-            x = sums[UNIT] * qdd[j + d]
+            x = sums[ws.UNIT] * qdd[j + d]
             own += mechanism.weight[j + d] * x * x
         if mechanism.tree[i, DOF] > 0:
-            run.counts[JOINT_COUNT] += 1
+            run.counts[ws.JOINT_COUNT] += 1
     run.value[node] = own
-    sums[SUM_JOINT] += own
-    sums[MAX_JOINT] = max(sums[MAX_JOINT], own)
+    sums[ws.SUM_JOINT] += own
+    sums[ws.MAX_JOINT] = max(sums[ws.MAX_JOINT], own)
 
 
 @inlined
 def note_largest(run):
-    run.metric_sums[MAX_QUEUE] = run.value[run.heap[0]] if run.counts[HEAP_COUNT] > 0 else 0.0
+    run.metric_sums[ws.MAX_QUEUE] = run.value[run.heap[0]] if run.counts[ws.HEAP_COUNT] > 0 else 0.0
 
 
 @inlined
 def sum_frontier(run):
     """The sum over the frontier as a sum of what is in it; repeated subtraction would leave rounding behind."""
     total = 0.0
-    for k in range(run.counts[HEAP_COUNT]):
+    for k in range(run.counts[ws.HEAP_COUNT]):
         total += run.value[run.heap[k]]
-    run.metric_sums[SUM_QUEUE] = total
+    run.metric_sums[ws.SUM_QUEUE] = total
     note_largest(run)
 
 
@@ -96,11 +86,11 @@ def what_next(run, measure, tolerance, max_joints):
         sum_frontier(run)
         if bound_of(measure, run) <= tolerance:
             return HOLDS
-    if run.counts[HEAP_COUNT] == 0:
+    if run.counts[ws.HEAP_COUNT] == 0:
         sum_frontier(run)
         return HOLDS
-    overflow = not run.metric_sums[SUM_QUEUE] + run.metric_sums[SUM_JOINT] < math.inf
-    if run.counts[JOINT_COUNT] >= max_joints or overflow:
+    overflow = not run.metric_sums[ws.SUM_QUEUE] + run.metric_sums[ws.SUM_JOINT] < math.inf
+    if run.counts[ws.JOINT_COUNT] >= max_joints or overflow:
         sum_frontier(run)
         return SPENT
     return MORE
@@ -118,18 +108,18 @@ def make_best_first(hidden: Any, enter: Any) -> tuple[Any, Any]:
         """Puts the closed children of a computed node on the frontier, where they hide anything."""
         for side in (LEFT, RIGHT):
             child = plan.nodes[node, side]
-            if child < 0 or run.flag[child] & OPEN:
+            if child < 0 or run.flag[child] & ws.OPEN:
                 continue
             run.value[child] = 0.0
             if c.rows[child] > 0:
                 run.value[child] = hidden(plan, c, run, child)
-                run.metric_sums[SUM_QUEUE] += run.value[child]
+                run.metric_sums[ws.SUM_QUEUE] += run.value[child]
                 push(run.heap, run.value, run.counts, child)
 
     @inlined
     def compute_open(plan, mechanism, c, run, qdd, unit):
         begin_solve(mechanism, run, unit)
-        for k in range(run.counts[OPEN_COUNT] - 1, -1, -1):
+        for k in range(run.counts[ws.OPEN_COUNT] - 1, -1, -1):
             node = run.opened[k]
             compute_node(plan, mechanism, c, run, node, qdd)
             queue_children(plan, c, run, node)
@@ -140,7 +130,7 @@ def make_best_first(hidden: Any, enter: Any) -> tuple[Any, Any]:
         unit = 1.0
         for _ in range(2):
             compute_open(plan, mechanism, c, run, qdd, unit)
-            if not run.metric_sums[SUM_JOINT] + run.metric_sums[SUM_QUEUE] < UNDERFLOW:
+            if not run.metric_sums[ws.SUM_JOINT] + run.metric_sums[ws.SUM_QUEUE] < UNDERFLOW:
                 break
             unit = SMALL_UNIT
         sum_frontier(run)
@@ -157,7 +147,7 @@ def make_best_first(hidden: Any, enter: Any) -> tuple[Any, Any]:
                 sum_frontier(run)
                 return False
             node = pop(run.heap, run.value, run.counts)
-            run.metric_sums[SUM_QUEUE] = max(0.0, run.metric_sums[SUM_QUEUE] - run.value[node])
+            run.metric_sums[ws.SUM_QUEUE] = max(0.0, run.metric_sums[ws.SUM_QUEUE] - run.value[node])
             open_node(run, node)
             enter(plan, c, run, node)
             compute_node(plan, mechanism, c, run, node, qdd)

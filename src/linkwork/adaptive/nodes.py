@@ -1,22 +1,8 @@
 """What both simulations ask of a node of the assembly tree: its joint, its pose, and itself as one rigid body."""
 
+from linkwork.adaptive import workspace as ws
 from linkwork.adaptive.frontier import open_node
-from linkwork.adaptive.workspace import (
-    ACTIVE,
-    CLOSING,
-    OPEN,
-    P_FORCE,
-    P_INERTIA,
-    P_MOMENT,
-    P_P,
-    P_R,
-    P_SPRING,
-    TOUCHED,
-    coefficients_of,
-    mechanism_of,
-    plan_of,
-    run_of,
-)
+from linkwork.adaptive.workspace import coefficients_of, mechanism_of, plan_of, run_of
 from linkwork.assembly.node_table import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, UP
 from linkwork.core.jit import inlined, keep_out_of_line, kernel, routine
 from linkwork.dynamics.dca.nodes import H_F, H_P, H_R, NodeArrays
@@ -50,7 +36,7 @@ def carries_joint(plan, node):
 
 @inlined
 def is_active(run, node):
-    return run.flag[node] & ACTIVE != 0
+    return run.flag[node] & ws.ACTIVE != 0
 
 
 @inlined
@@ -117,7 +103,7 @@ def lower_pose(nodes, node, joint_data, composite):
     p = load3(joint_data, i, H_P)
     if nodes[node, NODE_KIND] == JOIN:
         left = nodes[node, LEFT]
-        R, p = compose_pose(load9(composite, left, P_R), load3(composite, left, P_P), R, p)
+        R, p = compose_pose(load9(composite, left, ws.P_R), load3(composite, left, ws.P_P), R, p)
     return R, p
 
 
@@ -164,37 +150,37 @@ def refresh_composite(plan, mechanism, c, run, node, whole):
         force = load6(run.wrench, i, 0)
         spring = 0.0
         if left >= 0:
-            inertia = add10(inertia, load10(composite, left, P_INERTIA))
-            force = add6(force, load6(composite, left, P_FORCE))
-            spring = composite[left, P_SPRING]
-        store9(composite, node, P_R, IDENTITY3)
-        store3(composite, node, P_P, ZERO3)
+            inertia = add10(inertia, load10(composite, left, ws.P_INERTIA))
+            force = add6(force, load6(composite, left, ws.P_FORCE))
+            spring = composite[left, ws.P_SPRING]
+        store9(composite, node, ws.P_R, IDENTITY3)
+        store3(composite, node, ws.P_P, ZERO3)
     elif kind == JOIN or kind == HANG:
         R, p = lower_pose(nodes, node, c.joint_data, composite)
         below = nodes[node, RIGHT] if kind == JOIN else left
-        inertia = rigid_to_parent(R, p, load10(composite, below, P_INERTIA))
-        force = wrench_to_parent(R, p, load6(composite, below, P_FORCE))
-        spring = composite[below, P_SPRING]
+        inertia = rigid_to_parent(R, p, load10(composite, below, ws.P_INERTIA))
+        force = wrench_to_parent(R, p, load6(composite, below, ws.P_FORCE))
+        spring = composite[below, ws.P_SPRING]
         spring += joint_spring_energy(mechanism.whole_tree, mechanism.dof, mechanism.rest, i, run.q)
         if kind == JOIN:
-            inertia = add10(load10(composite, left, P_INERTIA), inertia)
-            force = add6(load6(composite, left, P_FORCE), force)
-            spring += composite[left, P_SPRING]
-            R, p = compose_pose(R, p, load9(composite, below, P_R), load3(composite, below, P_P))
-            store9(composite, node, P_R, R)
-            store3(composite, node, P_P, p)
+            inertia = add10(load10(composite, left, ws.P_INERTIA), inertia)
+            force = add6(load6(composite, left, ws.P_FORCE), force)
+            spring += composite[left, ws.P_SPRING]
+            R, p = compose_pose(R, p, load9(composite, below, ws.P_R), load3(composite, below, ws.P_P))
+            store9(composite, node, ws.P_R, R)
+            store3(composite, node, ws.P_P, p)
     else:
         right = nodes[node, RIGHT]
-        inertia = add10(load10(composite, left, P_INERTIA), load10(composite, right, P_INERTIA))
-        force = add6(load6(composite, left, P_FORCE), load6(composite, right, P_FORCE))
-        spring = composite[left, P_SPRING] + composite[right, P_SPRING]
+        inertia = add10(load10(composite, left, ws.P_INERTIA), load10(composite, right, ws.P_INERTIA))
+        force = add6(load6(composite, left, ws.P_FORCE), load6(composite, right, ws.P_FORCE))
+        spring = composite[left, ws.P_SPRING] + composite[right, ws.P_SPRING]
     if whole:
-        store10(composite, node, P_INERTIA, inertia)
-        store6(composite, node, P_FORCE, force)
+        store10(composite, node, ws.P_INERTIA, inertia)
+        store6(composite, node, ws.P_FORCE, force)
     else:
-        composite[node, P_INERTIA] = inertia[0]
-        store3(composite, node, P_MOMENT, (inertia[1], inertia[2], inertia[3]))
-    composite[node, P_SPRING] = spring
+        composite[node, ws.P_INERTIA] = inertia[0]
+        store3(composite, node, ws.P_MOMENT, (inertia[1], inertia[2], inertia[3]))
+    composite[node, ws.P_SPRING] = spring
 
 
 # -------------------------------------------------------------------------------------------------------------------- loads
@@ -225,13 +211,13 @@ def touch_path(plan, run, node, loads, marks):
     loads: 1 when a load that holds the path open begins to act there, -1 when one ends, else 0. A path whose numbers alone
     changed is followed up to where another one was marked before: k of them cost O(k log(n/k)).
     """
-    run.counts[TOUCHED] = 1
+    run.counts[ws.TOUCHED] = 1
     while node >= 0:
         flag = run.flag[node]
-        if loads == 0 and flag & (marks | OPEN | CLOSING) == marks | OPEN:
+        if loads == 0 and flag & (marks | ws.OPEN | ws.CLOSING) == marks | ws.OPEN:
             return
         open_node(run, node)
-        run.flag[node] = (run.flag[node] | marks) & (255 - CLOSING)
+        run.flag[node] = (run.flag[node] | marks) & (255 - ws.CLOSING)
         run.held_open[node] += loads
         node = plan.nodes[node, UP]
 

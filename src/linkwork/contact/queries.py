@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.assembly.plan import assemble_model
-from linkwork.contact.broad_phase import Finder, make_finder, search
+from linkwork.contact.broad_phase import Finder
 from linkwork.contact.geometry.solids import PLANE
 from linkwork.contact.narrow_phase import narrow_of, touch_shapes
 from linkwork.contact.settings import Contact
@@ -17,6 +17,7 @@ from linkwork.contact.shape_table import shape_table
 from linkwork.contact.swept import Side
 from linkwork.contact.tables import CLEARANCE, COLLISION, FOUND_A, FOUND_B, FOUND_NORMAL, LEAST, MODE, SHAPE_S, SHAPE_T
 from linkwork.contact.volumes import all_open, make_volumes, place_nodes, refit
+from linkwork.contact.whole_search import make_finder, search
 from linkwork.core.checks import shown
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.core.messages.deprecation import warn_of_old

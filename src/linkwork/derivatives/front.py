@@ -11,6 +11,7 @@ from linkwork.derivatives import forward, inverse, kinematics
 from linkwork.derivatives.gradients import Gradients
 from linkwork.derivatives.rules import load_rules
 from linkwork.dynamics import front as dynamics
+from linkwork.dynamics.quantities import motion
 from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
@@ -26,11 +27,11 @@ class Rule(NamedTuple):
 RULES: dict[Callable[..., Any], Rule] = {
     dynamics.forward_dynamics: Rule(forward.vjp, forward.jvp),
     dynamics.inverse_dynamics: Rule(inverse.vjp, inverse.jvp),
-    dynamics.body_poses: Rule(kinematics.poses_vjp, kinematics.poses_jvp),
-    dynamics.body_twists: Rule(kinematics.twists_vjp, kinematics.twists_jvp),
-    dynamics.energy: Rule(kinematics.energy_vjp, kinematics.energy_jvp),
-    dynamics.momentum: Rule(kinematics.momentum_vjp, kinematics.momentum_jvp),
-    dynamics.center_of_mass: Rule(kinematics.center_vjp, kinematics.center_jvp),
+    motion.body_poses: Rule(kinematics.poses_vjp, kinematics.poses_jvp),
+    motion.body_twists: Rule(kinematics.twists_vjp, kinematics.twists_jvp),
+    motion.energy: Rule(kinematics.energy_vjp, kinematics.energy_jvp),
+    motion.momentum: Rule(kinematics.momentum_vjp, kinematics.momentum_jvp),
+    motion.center_of_mass: Rule(kinematics.center_vjp, kinematics.center_jvp),
 }
 
 

@@ -16,9 +16,9 @@ from linkwork.core.checks import choice, shown
 from linkwork.derivatives.gradients import Gradients
 from linkwork.derivatives.inputs import as_directions, as_names, as_weights, finite_gradients
 from linkwork.derivatives.sweeps.kinematic_sweeps import kinematic_adjoint, kinematic_tangent, spring_pulls, stretches
-from linkwork.dynamics import front as dynamics
 from linkwork.dynamics.inputs import as_finite, as_state
 from linkwork.dynamics.kinematics import local_twists
+from linkwork.dynamics.quantities import motion
 from linkwork.errors import StateError
 from linkwork.model import layout
 from linkwork.model.model import Model
@@ -35,7 +35,7 @@ class Moving:
         self.model = model
         self.q, self.v = (part.copy() for part in as_state(model, state))
         tree, body, screws, *_ = model.arrays
-        T = dynamics.body_poses(model, State(self.q, self.v))
+        T = motion.body_poses(model, State(self.q, self.v))
         self.R, self.p = T[:, :3, :3], T[:, :3, 3]
         self.twists = np.asarray(local_twists(tree, body, screws, self.q, self.v))
         self.ten = body[:, layout.INERTIA : layout.INERTIA + 10]
@@ -142,11 +142,11 @@ def poses_vjp(model: Model, state: State, wrt: Sequence[str] | None = None) -> t
         by_q, _ = at.back(np.hstack([n, at.to_body(W[:, :3, 3])]), None)
         return _gradients(asked, "body_poses", q=by_q)
 
-    return dynamics.body_poses(model, state), pull
+    return motion.body_poses(model, state), pull
 
 
 def poses_jvp(model: Model, state: State, **directions: Any) -> FloatArray:
-    given = _directions(model, dynamics.body_poses, ("q",), directions)
+    given = _directions(model, motion.body_poses, ("q",), directions)
     at = Moving(model, state)
     moved, _ = at.along(given)
     dT = np.zeros((model.n_bodies, 4, 4))
@@ -162,7 +162,7 @@ def twists_vjp(
     model: Model, state: State, frame: str = "body", wrt: Sequence[str] | None = None
 ) -> tuple[FloatArray, Pull]:
     asked = as_names(wrt, ("q", "v"), "body_twists")
-    choice(frame, dynamics.FRAMES, "frame")
+    choice(frame, motion.FRAMES, "frame")
     at = Moving(model, state)
 
     def pull(weights: ArrayLike) -> Gradients:
@@ -175,12 +175,12 @@ def twists_vjp(
         by_q, by_v = at.back(G, W)
         return _gradients(asked, "body_twists", q=by_q, v=by_v)
 
-    return dynamics.body_twists(model, state, frame=frame), pull
+    return motion.body_twists(model, state, frame=frame), pull
 
 
 def twists_jvp(model: Model, state: State, frame: str = "body", **directions: Any) -> FloatArray:
-    given = _directions(model, dynamics.body_twists, ("q", "v"), directions)
-    choice(frame, dynamics.FRAMES, "frame")
+    given = _directions(model, motion.body_twists, ("q", "v"), directions)
+    choice(frame, motion.FRAMES, "frame")
     at = Moving(model, state)
     moved, changed = at.along(given)
     if frame == "body":
@@ -195,7 +195,7 @@ def twists_jvp(model: Model, state: State, frame: str = "body", **directions: An
 ENERGY = ("q", "v", "inertias", "gravity", "stiffness", "armature")
 
 
-def energy_vjp(model: Model, state: State, wrt: Sequence[str] | None = None) -> tuple[dynamics.Energy, Pull]:
+def energy_vjp(model: Model, state: State, wrt: Sequence[str] | None = None) -> tuple[motion.Energy, Pull]:
     """Weights (2,): of the kinetic and of the potential energy."""
     asked = as_names(wrt, ENERGY, "energy")
     at = Moving(model, state)
@@ -219,18 +219,18 @@ def energy_vjp(model: Model, state: State, wrt: Sequence[str] | None = None) -> 
             armature=0.5 * kinetic * at.v * at.v,
         )
 
-    return dynamics.energy(model, state), pull
+    return motion.energy(model, state), pull
 
 
-def energy_jvp(model: Model, state: State, **directions: Any) -> dynamics.Energy:
+def energy_jvp(model: Model, state: State, **directions: Any) -> motion.Energy:
     """Every direction is one product with the gradient."""
-    given = _directions(model, dynamics.energy, ENERGY, directions)
+    given = _directions(model, motion.energy, ENERGY, directions)
     _, pull = energy_vjp(model, state)
     changes = []
     for weights in ((1.0, 0.0), (0.0, 1.0)):
         found = pull(weights)
         changes.append(float(sum(np.sum(getattr(found, name) * given[name]) for name in given)))
-    return dynamics.Energy(*changes)
+    return motion.Energy(*changes)
 
 
 # --------------------------------------------------------------------------------------------------------------- momentum
@@ -238,7 +238,7 @@ def energy_jvp(model: Model, state: State, **directions: Any) -> dynamics.Energy
 
 def momentum_vjp(
     model: Model, state: State, about: ArrayLike = (0.0, 0.0, 0.0), wrt: Sequence[str] | None = None
-) -> tuple[dynamics.Momentum, Pull]:
+) -> tuple[motion.Momentum, Pull]:
     """Weights (2, 3): of the linear and of the angular momentum."""
     asked = as_names(wrt, ("q", "v", "inertias"), "momentum")
     at = Moving(model, state)
@@ -252,13 +252,11 @@ def momentum_vjp(
         by_q, by_v = at.back(-cross_force(Z, at.momenta), rigid_times(at.ten, Z))
         return _gradients(asked, "momentum", q=by_q, v=by_v, inertias=bilinear(Z, at.twists))
 
-    return dynamics.momentum(model, state, point), pull
+    return motion.momentum(model, state, point), pull
 
 
-def momentum_jvp(
-    model: Model, state: State, about: ArrayLike = (0.0, 0.0, 0.0), **directions: Any
-) -> dynamics.Momentum:
-    given = _directions(model, dynamics.momentum, ("q", "v", "inertias"), directions)
+def momentum_jvp(model: Model, state: State, about: ArrayLike = (0.0, 0.0, 0.0), **directions: Any) -> motion.Momentum:
+    given = _directions(model, motion.momentum, ("q", "v", "inertias"), directions)
     at = Moving(model, state)
     point = as_finite(about, (3,), "about", model)
     moved, changed = at.along(given)
@@ -267,7 +265,7 @@ def momentum_jvp(
         change += rigid_times(given["inertias"], at.twists)
     force = at.to_world(change[:, 3:])
     moment = at.to_world(change[:, :3]) + np.cross(at.p - point, force)
-    return dynamics.Momentum(force.sum(axis=0), moment.sum(axis=0))
+    return motion.Momentum(force.sum(axis=0), moment.sum(axis=0))
 
 
 # --------------------------------------------------------------------------------------------------------- center_of_mass
@@ -275,7 +273,7 @@ def momentum_jvp(
 
 def center_vjp(model: Model, state: State, wrt: Sequence[str] | None = None) -> tuple[FloatArray, Pull]:
     asked = as_names(wrt, ("q", "inertias"), "center_of_mass")
-    center = dynamics.center_of_mass(model, state)
+    center = motion.center_of_mass(model, state)
     at = Moving(model, state)
     mass = float(at.ten[:, 0].sum())
 
@@ -291,8 +289,8 @@ def center_vjp(model: Model, state: State, wrt: Sequence[str] | None = None) -> 
 
 
 def center_jvp(model: Model, state: State, **directions: Any) -> FloatArray:
-    given = _directions(model, dynamics.center_of_mass, ("q", "inertias"), directions)
-    center = dynamics.center_of_mass(model, state)
+    given = _directions(model, motion.center_of_mass, ("q", "inertias"), directions)
+    center = motion.center_of_mass(model, state)
     at = Moving(model, state)
     moved, _ = at.along(given)
     h = at.ten[:, 1:4]

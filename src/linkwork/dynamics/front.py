@@ -1,18 +1,17 @@
-"""The front of the dynamics: forward and inverse dynamics, the mass matrix, kinematics. Choose the algorithm by name."""
+"""The front of the dynamics: forward and inverse dynamics, the mass matrix. Choose the algorithm by name."""
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwork.core.checks import choice, refuse_memory, shown
+from linkwork.core.checks import refuse_memory, shown
 from linkwork.core.messages.deprecation import once_positional
-from linkwork.core.messages.describe import table_of_attributes
-from linkwork.dynamics import batches, kinematics
+from linkwork.dynamics import batches
 from linkwork.dynamics.aba import BODY_WORK as ABA_BODY_WORK
 from linkwork.dynamics.aba import DOF_WORK as ABA_DOF_WORK
 from linkwork.dynamics.aba import LOSS, SINGULAR_PART, aba
@@ -21,11 +20,10 @@ from linkwork.dynamics.digits import MISSED, POOR_LOSS, is_delicate, missed_effo
 from linkwork.dynamics.inputs import (
     NO_WRENCHES,
     as_effort,
-    as_finite,
-    as_frame,
     as_state,
     as_wrenches,
     explain_failure,
+    finite_result,
     refuse_loops,
 )
 from linkwork.dynamics.linear.cholesky import solve_positive_definite
@@ -42,7 +40,6 @@ from linkwork.model.state import State
 
 FloatArray = NDArray[np.float64]
 
-FRAMES = ("body", "world")
 DENSE_COPIES = 2  # M and its factor
 
 
@@ -314,125 +311,4 @@ def mass_matrix(model: Model, state: State) -> FloatArray:
     """Joint-space inertia matrix, armature included, shape (nv, nv). Cost: O(n depth)."""
     q, _ = as_state(model, state)
     M = _mass_matrix(model, q, "mass_matrix", 1)
-    return _finite_result(M, float(M.trace()), "mass_matrix")
-
-
-@batches.takes_batches(batches.poses)
-def body_poses(model: Model, state: State) -> FloatArray:
-    """World poses of all bodies as homogeneous matrices, shape (n, 4, 4). Cost: O(n)."""
-    q, _ = as_state(model, state)
-    tree, body, screws, *_ = model.arrays
-    flat = kinematics.world_poses(tree, body, screws, q)
-    T = np.zeros((model.n_bodies, 4, 4))
-    T[:, :3, :3] = flat[:, :9].reshape(-1, 3, 3)
-    T[:, :3, 3] = flat[:, 9:]
-    T[:, 3, 3] = 1.0
-    with np.errstate(over="ignore", invalid="ignore"):
-        return _finite_result(T, float(flat.sum()), "body_poses")
-
-
-@once_positional("frame")
-@batches.takes_batches(batches.twists)
-def body_twists(model: Model, state: State, *, frame: str = "body") -> FloatArray:
-    """Twists [ω; v] of all bodies at their origins [rad/s, m/s], shape (n, 6).
-
-    frame: axes the components refer to, "body" or "world".
-    """
-    q, v = as_state(model, state)
-    choice(frame, FRAMES, "frame")
-    tree, body, screws, *_ = model.arrays
-    twists = kinematics.local_twists(tree, body, screws, q, v)
-    if frame == "world":
-        twists = kinematics.twists_to_world(kinematics.world_poses(tree, body, screws, q), twists)
-    with np.errstate(over="ignore", invalid="ignore"):
-        return _finite_result(np.asarray(twists), float(np.sum(twists)), "body_twists")
-
-
-@once_positional("frame", "at")
-def body_jacobian(
-    model: Model, state: State, body: str | int, *, frame: str = "body", at: ArrayLike = (0.0, 0.0, 0.0)
-) -> FloatArray:
-    """The matrix that takes joint velocities to the twist of a body at one of its points, shape (6, nv).
-
-    body: a body, or a frame that is fixed in one; the frame's own axes and origin then take the place of the body's.
-    frame: axes the twist refers to, "body" or "world".
-    at: the point, in the frame of `body` [m].
-    Cost: O(depth) beyond the memory of the result.
-    """
-    q, _ = as_state(model, state)
-    tree, rows, screws, *_ = model.arrays
-    index, X = as_frame(model, body, world=True)
-    choice(frame, FRAMES, "frame")
-    point = as_finite(at, (3,), "at", model)
-    J = X @ np.asarray(kinematics.local_jacobian(tree, rows, screws, q, np.zeros(model.nv), index))
-    J[3:] += np.cross(J[:3], point, axis=0)
-    if frame == "world":
-        R = body_poses(model, state)[index, :3, :3] if index >= 0 else np.eye(3)
-        R = R @ X[:3, :3].T
-        return np.concatenate([R @ J[:3], R @ J[3:]])
-    return J
-
-
-class Energy(NamedTuple):
-    """[J]; the potential counts gravity (zero at the world's origin) and joint springs, the kinetic part armature too."""
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
-
-    kinetic: float
-    potential: float
-
-    @property
-    def total(self) -> float:
-        return self.kinetic + self.potential
-
-
-@batches.takes_batches()
-def energy(model: Model, state: State) -> Energy:
-    """Kinetic and potential energy."""
-    q, v = as_state(model, state)
-    found = Energy(*kinematics.energies(*model.arrays, q, v))
-    return _finite_result(found, found.total, "energy")
-
-
-class Momentum(NamedTuple):
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
-
-    linear: FloatArray  # [kg·m/s], shape (3,)
-    angular: FloatArray  # [kg·m²/s] about the chosen point, shape (3,)
-
-
-@batches.takes_batches()
-def momentum(model: Model, state: State, about: ArrayLike = (0.0, 0.0, 0.0)) -> Momentum:
-    """Linear and angular momentum of the whole linkage in the world frame.
-
-    about: the point the angular momentum refers to [m]; `lw.center_of_mass(...)` is a frequent choice.
-    """
-    q, v = as_state(model, state)
-    tree, body, screws, *_ = model.arrays
-    point = as_finite(about, (3,), "about", model)
-    total = kinematics.world_momentum(tree, body, screws, q, v)
-    found = Momentum(total[3:], total[:3] - np.cross(point, total[3:]))
-    return _finite_result(found, float(found.linear.sum() + found.angular.sum()), "momentum")
-
-
-@batches.takes_batches()
-def center_of_mass(model: Model, state: State) -> FloatArray:
-    """Centre of mass of the whole linkage in the world [m], shape (3,)."""
-    q, _ = as_state(model, state)
-    tree, body, screws, *_ = model.arrays
-    mass, *moment = kinematics.mass_moment(tree, body, screws, q)
-    if mass == 0.0:
-        raise StateError(f"model '{model.name}' has no moving mass, so no centre of mass.")
-    return _finite_result(np.array(moment) / mass, float(sum(moment)), "center_of_mass")
-
-
-Result = TypeVar("Result")
-
-
-def _finite_result(result: Result, probe: float, what: str) -> Result:
-    """The result, unless finite numbers overflowed on the way: `probe` is not finite where any of it is not."""
-    if not np.isfinite(probe):
-        raise StateError(f"{what} overflowed: numbers in the state are too large.")
-    return result
+    return finite_result(M, float(M.trace()), "mass_matrix")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -16,6 +18,7 @@ from linkwork.spatial.matrices import motion_matrix
 FloatArray = NDArray[np.float64]
 
 UNIT_TOLERANCE = 1e-6  # of a quaternion's squared length: integrators keep it far better, printed digits not worse
+Result = TypeVar("Result")
 NO_EFFORT = np.zeros(0)
 NO_WRENCHES = np.zeros((0, 6))
 
@@ -180,3 +183,10 @@ def can_be_solved(model: Model, q: FloatArray | None) -> bool:
     work, dof_work = np.empty((model.n_bodies, BODY_WORK)), np.empty((model.nv, DOF_WORK))
     _, bad = aba(*model.arrays, np.ascontiguousarray(q), still, NO_EFFORT, NO_WRENCHES, work, dof_work, qdd)
     return bool(bad < 0 and np.isfinite(qdd).all())
+
+
+def finite_result(result: Result, probe: float, what: str) -> Result:
+    """The result, unless finite numbers overflowed on the way: `probe` is not finite where any of it is not."""
+    if not np.isfinite(probe):
+        raise StateError(f"{what} overflowed: numbers in the state are too large.")
+    return result

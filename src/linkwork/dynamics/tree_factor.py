@@ -1,15 +1,6 @@
-"""Elimination of a tree of bodies, and its solution for any right side: (M + what is added to bodies and joints) x = b.
+"""Memory of the elimination of a tree (`tree_elimination`), and the ways between a body and its parent.
 
-Bodies may carry any 6x6 block in the place of their inertia, such as inertia and the stiffness of contacts with the world;
-it need not be symmetric. A joint of several freedoms is eliminated one freedom after the other, as massless joints of one
-freedom in a row would be, so that all kinds of joints are one. Everything stands in world axes at the origin of each body,
-so that going from a body to its parent is a shift by r. With s the column of a freedom:
-
-    leaf to root    U = X s,  Y = Xᵀ s,  D = s·U + resistance,  X ← X - U D⁻¹ Yᵀ,  X_λ += shifted X                  (1)
-                    u = τ - s·p,  p ← p + U D⁻¹ u,  p_λ += shifted p                                                (2)
-    root to leaf    x = D⁻¹ (u - Y·a),  a ← a + s x        a: the shifted velocity of the parent, at first           (3)
-
-τ acts on freedoms, -p on bodies. `aba` does the same for one symmetric matrix and one right side, fused, in body axes.
+Everything stands in world axes at the origin of each body, so that going from a body to its parent is a shift by r.
 """
 
 from __future__ import annotations
@@ -18,21 +9,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linkwork.core.bundles import Float1, Float2
-from linkwork.core.jit import inlined, kernel, routine
-from linkwork.dynamics.joint_solve import block_pivot, largest_pivot, move_freedom, push_freedom
-from linkwork.model.layout import DOF, PARENT, V
-from linkwork.spatial.inertia import block_plus_outer, block_times_twist, twist_times_block
-from linkwork.spatial.memory import add_to6, add_to_block, load3, load6, load_block, store6, store_block
+from linkwork.core.bundles import Float1, Float2, Int1, Int2
+from linkwork.core.jit import inlined
 from linkwork.spatial.rotations import add3, cross3
-from linkwork.spatial.vectors import ZERO6, add_scaled, angular, join, linear, scale6
+from linkwork.spatial.vectors import add_scaled, angular, join, linear
 
 BLOCK = 36  # numbers of a 6x6 block, row after row
-LEAST_PIVOT = 1e-14  # of what D would be at most for blocks of this size: below that it is rounding
+MOST_FREEDOMS = 6  # of a joint
 
 
 class TreeFactor(NamedTuple):
-    """A tree of n bodies with nv freedoms; world axes, at the bodies' origins."""
+    """A tree of n bodies with nv freedoms and up to c couplings; world axes, at the bodies' origins."""
 
     S: Float2  # (nv, 6)  column of each freedom
     r: Float2  # (n, 3)   from the origin of the parent to that of the body [m]
@@ -45,10 +32,20 @@ class TreeFactor(NamedTuple):
     effort: Float1  # (nv,)    τ, then u
     x: Float1  # (nv,)    the solution
     twist: Float2  # (n, 6)   velocities of the bodies with it
+    order: Int1  # (n,)     bodies as they are eliminated: each before its parent
+    head: Int1  # (n,)     first entry in the list of a body's couplings, -1: none
+    after: Int1  # (2 c,)   the next entry in the list: coupling k has 2 k in that of a, 2 k + 1 in that of b
+    ends: Int2  # (c, 2)   bodies a and b of a coupling
+    gone_with: Int1  # (c,)     the one of them that was eliminated first, -1: none yet
+    coupling: Float2  # (c, 72)  wrench on a per twist of b, 6x6, and on b per twist of a
+    Z: Float2  # (6 c, 6) of each freedom of that body: wrench on the other one per velocity of the freedom
+    W: Float2  # (6 c, 6) and the effort on the freedom per twist of the other one
+    near: Int1  # (n,)     entries of the body that is being eliminated
+    counts: Int1  # (2,)     couplings in use, and whether there was room for all
 
 
-def make_tree_factor(bodies: int, freedoms: int) -> TreeFactor:
-    """Memory for a tree of up to so many bodies and freedoms."""
+def make_tree_factor(bodies: int, freedoms: int, couplings: int = 0) -> TreeFactor:
+    """Memory for a tree of up to so many bodies and freedoms, with room for so many couplings."""
     return TreeFactor(
         S=np.zeros((freedoms, 6)),
         r=np.zeros((bodies, 3)),
@@ -61,6 +58,16 @@ def make_tree_factor(bodies: int, freedoms: int) -> TreeFactor:
         effort=np.zeros(freedoms),
         x=np.zeros(freedoms),
         twist=np.zeros((bodies, 6)),
+        order=np.arange(bodies)[::-1].copy(),
+        head=np.full(bodies, -1, dtype=np.int64),
+        after=np.zeros(2 * couplings, dtype=np.int64),
+        ends=np.zeros((couplings, 2), dtype=np.int64),
+        gone_with=np.zeros(couplings, dtype=np.int64),
+        coupling=np.zeros((couplings, 2 * BLOCK)),
+        Z=np.zeros((MOST_FREEDOMS * couplings, 6)),
+        W=np.zeros((MOST_FREEDOMS * couplings, 6)),
+        near=np.zeros(bodies, dtype=np.int64),
+        counts=np.zeros(2, dtype=np.int64),
     )
 
 
@@ -91,80 +98,22 @@ def shift_columns_up(r, X):
 
 
 @inlined
-def shift_block_up(r, X):
-    """A block of a body, on the twist of its parent."""
-    Z = shift_columns_up(r, X)
+def shift_rows_up(r, X):
+    """Each row of X, what twists of the body count for, as what twists of the parent do."""
     return (
-        shift_up(r, Z[0]),
-        shift_up(r, Z[1]),
-        shift_up(r, Z[2]),
-        shift_up(r, Z[3]),
-        shift_up(r, Z[4]),
-        shift_up(r, Z[5]),
+        shift_up(r, X[0]),
+        shift_up(r, X[1]),
+        shift_up(r, X[2]),
+        shift_up(r, X[3]),
+        shift_up(r, X[4]),
+        shift_up(r, X[5]),
     )
 
 
-@routine
-def factor_leaf_to_root(tree, F):
-    """(1) for all bodies, those of `block` and `resistance`; False where a pivot vanishes, or is not a number."""
-    good = True
-    for i in range(tree.shape[0] - 1, -1, -1):
-        X = load_block(F.block, i, 0)
-        j = tree[i, V]
-        for d in range(j + tree[i, DOF] - 1, j - 1, -1):
-            s = load6(F.S, d, 0)
-            U, Y, D = block_pivot(X, s, F.resistance[d])
-            turning = abs(X[0][0]) + abs(X[1][1]) + abs(X[2][2])
-            sliding = abs(X[3][3]) + abs(X[4][4]) + abs(X[5][5])
-            good = good and abs(D) > LEAST_PIVOT * largest_pivot(s, turning, sliding)
-            store6(F.U, d, 0, U)
-            store6(F.Y, d, 0, Y)
-            F.Dinv[d] = 1.0 / D
-            X = block_plus_outer(X, scale6(-1.0 / D, U), Y)
-        if tree[i, PARENT] >= 0:
-            add_to_block(F.block, tree[i, PARENT], 0, shift_block_up(load3(F.r, i, 0), X))
-    return good
-
-
-@routine
-def solve_tree(tree, F):
-    """(2) and (3): x and twists for the `wrench` and `effort` given, which are used up."""
-    for i in range(tree.shape[0] - 1, -1, -1):
-        p = load6(F.wrench, i, 0)
-        j = tree[i, V]
-        for d in range(j + tree[i, DOF] - 1, j - 1, -1):
-            S, U = load6(F.S, d, 0), load6(F.U, d, 0)
-            F.effort[d], p = push_freedom(S, U, F.Dinv[d], F.effort[d], p)
-        if tree[i, PARENT] >= 0:
-            add_to6(F.wrench, tree[i, PARENT], 0, shift_up(load3(F.r, i, 0), p))
-    for i in range(tree.shape[0]):
-        a = ZERO6
-        if tree[i, PARENT] >= 0:
-            a = shift_down(load3(F.r, i, 0), load6(F.twist, tree[i, PARENT], 0))
-        j = tree[i, V]
-        for d in range(j, j + tree[i, DOF]):
-            S, Y = load6(F.S, d, 0), load6(F.Y, d, 0)
-            F.x[d], a = move_freedom(S, Y, F.Dinv[d], F.effort[d], a)
-        store6(F.twist, i, 0, a)
-
-
-@routine
-def own_responses_root_to_leaf(tree, F):
-    """Twist of each body per impulse on it, 6x6, into `block`, which `factor` has used up.
-
-    Λ = (1 - s D⁻¹ Yᵀ) Λ (1 - U D⁻¹ sᵀ) + s D⁻¹ sᵀ      Λ: shifted from the parent, at first; 0 for the world      (4)
-    """
-    for i in range(tree.shape[0]):
-        X = (ZERO6, ZERO6, ZERO6, ZERO6, ZERO6, ZERO6)
-        if tree[i, PARENT] >= 0:
-            r = load3(F.r, i, 0)
-            X = shift_block_down(r, load_block(F.block, tree[i, PARENT], 0))
-        j = tree[i, V]
-        for d in range(j, j + tree[i, DOF]):
-            s, U, Y, D = load6(F.S, d, 0), load6(F.U, d, 0), load6(F.Y, d, 0), F.Dinv[d]
-            X = block_plus_outer(X, scale6(-D, s), twist_times_block(Y, X))
-            X = block_plus_outer(X, add_scaled(scale6(D, s), -D, block_times_twist(X, U)), s)
-        store_block(F.block, i, 0, X)
+@inlined
+def shift_block_up(r, X):
+    """A block of a body, on the twist of its parent."""
+    return shift_rows_up(r, shift_columns_up(r, X))
 
 
 @inlined
@@ -193,12 +142,3 @@ def shift_block_down(r, X):
         shift_down(r, Z[4]),
         shift_down(r, Z[5]),
     )
-
-
-@kernel
-def factor_and_solve(tree, F):
-    """`factor_leaf_to_root` and `solve_tree` as an entry from Python."""
-    good = factor_leaf_to_root(tree, F)
-    solve_tree(tree, F)
-    own_responses_root_to_leaf(tree, F)
-    return good

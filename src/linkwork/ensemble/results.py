@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linkwork.core.messages.names import did_you_mean_or_list, matching
-from linkwork.dynamics.front import body_poses
+from linkwork.dynamics.quantities.motion import body_poses
 from linkwork.errors import LinkworkError
 from linkwork.model.model import Model
 from linkwork.model.state import State

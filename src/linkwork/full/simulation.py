@@ -15,8 +15,9 @@ from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import flag, one_of, positive, whole
 from linkwork.core.messages.deprecation import once_positional
 from linkwork.core.units import told_in, unit
-from linkwork.dynamics.front import ALGORITHMS, Energy
+from linkwork.dynamics.front import ALGORITHMS
 from linkwork.dynamics.inputs import as_model
+from linkwork.dynamics.quantities.motion import Energy
 from linkwork.environment.water import Water, integrator_in_water
 from linkwork.errors import LinkworkError, StateError
 from linkwork.full.implicit_euler import ImplicitEuler, note_euler_step
@@ -34,8 +35,8 @@ from linkwork.simulation.parts.moving_linkage import Stepping
 from linkwork.simulation.reporting.extremes import fastest
 from linkwork.simulation.reporting.failures import explain_step
 from linkwork.simulation.reporting.snapshot import read_only_state
+from linkwork.simulation.stepping.evaluate import accelerations_now
 from linkwork.simulation.stepping.evaluate_loops import closed_accelerations_now
-from linkwork.simulation.stepping.evaluate_tree import accelerations_now
 from linkwork.simulation.stepping.from_python import Ended, advance_in_python
 from linkwork.simulation.thermal.langevin import Langevin
 from linkwork.simulation.touches import choose_limits

@@ -27,7 +27,18 @@ from linkwork.spatial.rotations import (
     tmatvec3,
     transpose3,
 )
-from linkwork.spatial.vectors import ZERO6, add6, compose_pose, cross_motion, dot6, join, sub6, twist_to_child
+from linkwork.spatial.vectors import (
+    ZERO6,
+    add6,
+    compose_pose,
+    cross_motion,
+    dot6,
+    join,
+    scale6,
+    sub6,
+    twist_to_child,
+    wrench_to_parent,
+)
 
 # Columns of `loop`, one row a loop: pose of B in A; then, all in B: gap e, relative twist, bias of relative acceleration
 L_R, L_P, L_GAP, L_TWIST, L_BIAS, LOOP_COLUMNS = 0, 9, 12, 18, 24, 30
@@ -180,3 +191,34 @@ def settle(cut, k, R, p, z):
             break
         joint_integrate(tree, k, z, rate, 1.0, z)
     return e, True
+
+
+@inlined
+def constrained_direction(B, k, c):
+    """Column c of T of loop k, whose six rows of eight numbers stand in B."""
+    o = 48 * k + c
+    return (B[o], B[o + 8], B[o + 16], B[o + 24], B[o + 32], B[o + 40])
+
+
+@inlined
+def constraint_row(loop, frames, B, k, c):
+    """Constrained direction c of loop k: its row on the twists of a and b in their frames, gap, slip and bias."""
+    T = constrained_direction(B, k, c)  # a wrench on body b in its frame B that the joint can pass on
+    on_a = wrench_to_parent(load9(loop, k, L_R), load3(loop, k, L_P), scale6(-1.0, T))
+    a = wrench_to_parent(load9(frames, k, 0), load3(frames, k, 9), on_a)
+    b = wrench_to_parent(load9(frames, k, 12), load3(frames, k, 21), T)
+    return a, b, dot6(T, load6(loop, k, L_GAP)), dot6(T, load6(loop, k, L_TWIST)), dot6(T, load6(loop, k, L_BIAS))
+
+
+@kernel
+def constraint_rows(loop, frames, B, starts, where, C, gap, slip, bias):
+    """Adds the rows of all loops to C (p, 6 m), and fills gap, slip and bias (p,).
+
+    starts (k + 1,): first row of each loop; where (k, 2): places of its bodies a and b among the m of C.
+    """
+    for k in range(where.shape[0]):
+        for r in range(starts[k], starts[k + 1]):
+            a, b, gap[r], slip[r], bias[r] = constraint_row(loop, frames, B, k, r - starts[k])
+            for d in range(6):
+                C[r, 6 * where[k, 0] + d] += a[d]
+                C[r, 6 * where[k, 1] + d] += b[d]

@@ -27,8 +27,9 @@ from linkwork.derivatives.inputs import as_names, as_weights, finite_gradients
 from linkwork.derivatives.kinematics import Moving, cross_force
 from linkwork.derivatives.stepping.accelerations import SOLVERS
 from linkwork.derivatives.sweeps.seeds import accelerations_of, seeded
-from linkwork.dynamics.front import body_jacobian, solve_dca
+from linkwork.dynamics.front import solve_dca
 from linkwork.dynamics.inputs import as_effort, as_state, as_wrenches, refuse_couplings
+from linkwork.dynamics.quantities.motion import body_jacobian
 from linkwork.errors import StateError
 from linkwork.loops.closing import loop_solver
 from linkwork.loops.constrained import LoopSolution, constrained_dynamics

@@ -15,7 +15,7 @@ from linkwork.dynamics.paths import path_queries as paths
 from linkwork.dynamics.paths.path_data import Answers, solver_paths
 from linkwork.errors import ModelError, StateError
 from linkwork.loops import frames as fr
-from linkwork.loops.rows import constraint_rows
+from linkwork.loops.frames import constraint_rows
 from linkwork.model.couplings import Coupling
 from linkwork.model.inertia import Inertia
 from linkwork.model.joints import Joint

@@ -284,7 +284,7 @@ class Molecule:
 
     def velocities(self, state: State) -> FloatArray:
         """World velocities of all atoms [nm/ps], shape (a, 3)."""
-        from linkwork.dynamics.front import body_twists
+        from linkwork.dynamics.quantities.motion import body_twists
 
         twists = body_twists(self.model, state, frame="body")[self.tree.body]
         local = twists[:, 3:] + np.cross(twists[:, :3], self.tree.local)

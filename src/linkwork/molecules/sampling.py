@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from linkwork.core.checks import flag, positive, shown, whole
 from linkwork.core.messages.describe import table_of_attributes
 from linkwork.core.messages.progress import progress_bar
-from linkwork.dynamics.front import energy
 from linkwork.dynamics.inputs import as_state
+from linkwork.dynamics.quantities.motion import energy
 from linkwork.errors import StateError
 from linkwork.full.simulation import FullDynamics
 from linkwork.model.state import State

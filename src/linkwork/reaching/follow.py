@@ -13,8 +13,8 @@ from linkwork.core.checks import flag, positive, shown, whole
 from linkwork.core.jit import kernel, routine
 from linkwork.core.messages.describe import table_of_attributes
 from linkwork.core.subnormals import flush_subnormals, restore_mode
-from linkwork.dynamics.front import body_poses
 from linkwork.dynamics.inputs import as_finite, as_state, refuse_loops
+from linkwork.dynamics.quantities.motion import body_poses
 from linkwork.errors import ModelError, StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State

@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from linkwork.derivatives.inputs import as_weights
 from linkwork.derivatives.stepping.turning import hat
-from linkwork.dynamics.front import body_jacobian, body_poses
 from linkwork.dynamics.inputs import refuse_loops
+from linkwork.dynamics.quantities.motion import body_jacobian, body_poses
 from linkwork.errors import StateError
 from linkwork.model import layout
 from linkwork.model.model import Model

@@ -14,8 +14,8 @@ from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import as_path, choice, shown, whole
 from linkwork.core.messages.describe import html_table
 from linkwork.core.units import units_of
-from linkwork.dynamics.front import body_poses
 from linkwork.dynamics.quantities.efforts import IN_JOINTS, Efforts, as_efforts
+from linkwork.dynamics.quantities.motion import body_poses
 from linkwork.dynamics.quantities.wrench_efforts import efforts_of_wrenches
 from linkwork.errors import StateError
 from linkwork.model.model import Model

@@ -9,13 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.assembly.plan import assemble_model
-from linkwork.contact.broad_phase import STACK_FULL, find_all_contacts, make_finder
+from linkwork.contact.broad_phase import STACK_FULL
 from linkwork.contact.contact_list import BODY_A, BODY_B, COUNT, NEEDED, make_contacts
 from linkwork.contact.settings import Contact
 from linkwork.contact.shape_table import mean_size, shape_table
-from linkwork.contact.solver.problem import Problem, System, make_problem, make_system
+from linkwork.contact.solver.allocation import make_problem, make_system
+from linkwork.contact.solver.problem import Problem, System
 from linkwork.contact.volumes import all_open, make_volumes
-from linkwork.dynamics.front import body_jacobian, body_poses, body_twists, forward_dynamics, mass_matrix
+from linkwork.contact.whole_search import find_all_contacts, make_finder
+from linkwork.dynamics.front import forward_dynamics, mass_matrix
+from linkwork.dynamics.quantities.motion import body_jacobian, body_poses, body_twists
 from linkwork.errors import StateError
 from linkwork.model import layout
 from linkwork.model.model import Model

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.dynamics.front import body_jacobian, body_poses
+from linkwork.dynamics.quantities.motion import body_jacobian, body_poses
 from linkwork.model import layout
 from linkwork.model.model import Model
 from linkwork.model.state import State

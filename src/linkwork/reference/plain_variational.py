@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import root
 
-from linkwork.dynamics.front import body_poses, mass_matrix
+from linkwork.dynamics.front import mass_matrix
+from linkwork.dynamics.quantities.motion import body_poses
 from linkwork.model.layout import ARMATURE, DAMPING, INERTIA, STIFFNESS
 from linkwork.model.model import Model
 from linkwork.model.state import State

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.core.arrays import FloatArray
-from linkwork.dynamics.front import body_poses
+from linkwork.dynamics.quantities.motion import body_poses
 from linkwork.errors import StateError
 from linkwork.model.joints import Free, Spherical
 from linkwork.model.model import Model

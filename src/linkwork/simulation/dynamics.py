@@ -14,9 +14,9 @@ from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import flag, positive
 from linkwork.core.messages.deprecation import old_attribute
 from linkwork.core.units import told_in
-from linkwork.dynamics.front import Energy, Momentum
 from linkwork.dynamics.inputs import as_state
 from linkwork.dynamics.kinematics import world_poses
+from linkwork.dynamics.quantities.motion import Energy, Momentum
 from linkwork.dynamics.quantities.rod_forces import RodForces
 from linkwork.dynamics.quantities.wrench_efforts import efforts_of_wrenches
 from linkwork.errors import StateError

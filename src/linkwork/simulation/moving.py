@@ -6,18 +6,12 @@ The linkage is a whole model (`FullDynamics`) or the few joints of one that are 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.core.bundles import Float1, Float2, Int1, Int2, place_of, reader
-from linkwork.dynamics.aba import BODY_WORK, DOF_WORK
-from linkwork.environment.wet_columns import WATER_NUMBERS, WET_COLUMNS
-from linkwork.model.layout import DOF_COLUMNS
-from linkwork.simulation.loading.load_columns import LOAD_COLUMNS
-from linkwork.simulation.loading.motor_law import MOTOR_COLUMNS
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -67,7 +61,7 @@ CONTRACTION = (
 )
 FIRST_CHANGE = 62  # of coordinates, by the first correction of the last variational step
 END_LINKAGE = 63  # one more than the version on which the last variational step ended; zero: there was none
-# Of steps of Euler's rule and of contact, in `integrators.gaining`. [J] energy when it was counted last; steps since then,
+# Of steps of Euler's rule and of contact, in `integrators.whipping`. [J] energy when it was counted last; steps since then,
 # zero: it is not counted; [J] what was gained from nothing and not lost again; largest kinetic energy lately.
 COUNTED_ENERGY, COUNTED_STEPS, GAINED, LATE_TOP = range(64, 68)
 STEP_PAST_SIZE = LATE_TOP + 1 - ENERGY_DEBT
@@ -142,80 +136,3 @@ class Moving(NamedTuple):
 moving_of = reader(Moving)
 ROWS_OF_WRENCH = place_of(Moving, "wrench")
 ROWS_OF_LOADS = [place_of(Moving, "load"), place_of(Moving, "load_body")]
-
-
-def untouched(rows: int, columns: int | None = None, dtype: type = np.float64) -> NDArray[Any]:
-    """Zeros that begin at a cache line and take no memory before they are written to."""
-    size = rows * (columns or 1)
-    raw: NDArray[Any] = np.zeros(size + 8, dtype=dtype)
-    start = (-raw.ctypes.data // raw.itemsize) % (64 // raw.itemsize)
-    flat = raw[start : start + size]
-    return flat if columns is None else flat.reshape(rows, columns)
-
-
-def allocate(tables: Sequence[NDArray[Any]], bases: IntArray, tree_of: IntArray, method: int) -> Moving:
-    """Arrays for a linkage with the given tables (tree, body, screws, dof, rest, gravity), at rest, nothing acting.
-
-    bases: bodies on the free joints of floating trees whose momentum is kept; tree_of: tree of each body, or -1.
-    """
-    tree, body, screws, dof, rest, gravity = tables
-    n, nv, nq = tree.shape[0], dof.shape[0], rest.shape[0]
-    return Moving(
-        tree=tree,
-        body=body,
-        screws=screws,
-        dof=dof,
-        rest=rest,
-        gravity=gravity,
-        effort=untouched(nv),
-        motor=untouched(nv, MOTOR_COLUMNS),
-        strength=np.full(nv, np.inf),
-        top_speed=np.full(nv, np.inf),
-        wrench=untouched(n, 6),
-        load=np.zeros((0, LOAD_COLUMNS)),
-        load_body=np.zeros(0, dtype=np.int64),
-        wet=np.zeros((0, WET_COLUMNS)),
-        wet_body=np.zeros(0, dtype=np.int64),
-        water=np.zeros(WATER_NUMBERS),
-        current=np.zeros((1, 4)),
-        q=untouched(nq),
-        v=untouched(nv),
-        qdd=untouched(nv),
-        judged=untouched(nv),
-        drive=untouched(nv),
-        acted=untouched(nv, EFFORT_PARTS),
-        resistance=untouched(nv, DOF_COLUMNS),
-        work=untouched(n, BODY_WORK),
-        dof_work=untouched(nv, DOF_WORK),
-        world=untouched(n, 12),
-        start_q=untouched(nq),
-        start_v=untouched(nv),
-        u=untouched(nv),
-        stages=untouched(STAGE_ROWS[method], nq + 1),
-        change=untouched(n if method in LIKE_VARIATIONAL else 0, CHANGE_COLUMNS),
-        change_dof=untouched(nv if method in LIKE_VARIATIONAL else 0, CHANGE_DOF_COLUMNS),
-        base=bases,
-        tree_of=tree_of,
-        kept=np.zeros((bases.size, 6)),
-        start_kept=np.zeros((bases.size, 6)),
-        centre=np.zeros((bases.size, 3)),
-        composite=untouched(n, COMPOSITE_COLUMNS),
-        counts=np.zeros(COUNTS, dtype=np.int64),
-        numbers=np.zeros(NUMBERS),
-    )
-
-
-def past_of(moving: Moving) -> dict[str, FloatArray]:
-    """What a variational step remembers of the one before, for checkpoints; nothing for other integrators."""
-    is_variational = moving.counts[METHOD] == VARIATIONAL
-    if not is_variational:
-        return {}
-    momenta = moving.change[:, CARRIED_MOMENTUM : CARRIED_MOMENTUM + 6]
-    return {"past": moving.stages[PAST : PAST + PAST_ROWS], "momenta": momenta}
-
-
-def forget_past(moving: Moving) -> None:
-    """The next step begins as the first one does, with no energy made or lost so far."""
-    moving.numbers[STEP_PAST] = 0.0
-    for past in past_of(moving).values():
-        past[:] = 0.0

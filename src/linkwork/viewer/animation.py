@@ -13,7 +13,7 @@ import numpy as np
 from linkwork.core.arrays import IntArray
 from linkwork.core.checks import positive, whole
 from linkwork.core.messages.progress import progress_bar
-from linkwork.dynamics.front import body_poses
+from linkwork.dynamics.quantities.motion import body_poses
 from linkwork.errors import LinkworkError, MissingExtraError, StateError
 from linkwork.model.shapes import Plane
 from linkwork.record.recording import Recording

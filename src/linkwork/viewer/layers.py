@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.core.arrays import FloatArray
-from linkwork.dynamics.front import center_of_mass
+from linkwork.dynamics.quantities.motion import center_of_mass
 from linkwork.model import layout
 from linkwork.model.model import Model
 from linkwork.model.state import State

@@ -11,7 +11,7 @@ import numpy as np
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import finite, shown
 from linkwork.core.units import unit
-from linkwork.dynamics.front import body_poses
+from linkwork.dynamics.quantities.motion import body_poses
 from linkwork.errors import LinkworkError, StateError
 from linkwork.record.recording import Recording
 from linkwork.scene.plots.rods import recorded_water

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.core.arrays import FloatArray
-from linkwork.dynamics.front import body_poses
+from linkwork.dynamics.quantities.motion import body_poses
 from linkwork.model.model import Model
 from linkwork.model.shapes import Plane
 from linkwork.model.state import State

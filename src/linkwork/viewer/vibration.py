@@ -11,7 +11,7 @@ import numpy as np
 
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import whole
-from linkwork.dynamics.front import body_poses
+from linkwork.dynamics.quantities.motion import body_poses
 from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State

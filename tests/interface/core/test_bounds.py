@@ -28,7 +28,7 @@ def test_every_kernel_stays_within_its_arrays(tmp_path):
     """Every kernel of the package runs with bounds checking compiled in, and gives what the unchecked code gives."""
     found = run_every_kernel(tmp_path, NUMBA_BOUNDSCHECK="1", NUMBA_OPT="0")  # checked code need not be fast
     assert found["settings"]["bounds checked"]
-    # No exceptions: whoever adds a kernel adds a line that calls it to tests/helpers/every_kernel.py.
+    # No exceptions: whoever adds a kernel adds a line that calls it to tests/helpers/kernel_parts.
     assert found["never compiled"] == []
     assert_same_results(found["results"])
 

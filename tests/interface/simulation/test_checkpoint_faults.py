@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.helpers.every_kernel import Strings
+from tests.helpers.kernel_parts.mechanisms import Strings
 from tests.helpers.step_hashes import closed_on_table, loop, swinging
 
 import linkwork as lw

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.derivatives.kinematics import Moving
-from linkwork.dynamics.front import body_poses
+from linkwork.dynamics.quantities.motion import body_poses
 from linkwork.model import layout
 from linkwork.model.model import Model
 from linkwork.model.state import State

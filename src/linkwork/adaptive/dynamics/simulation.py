@@ -34,8 +34,8 @@ from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import flag, not_negative, one_of, positive, whole
 from linkwork.core.messages.deprecation import old_attribute, once_positional
 from linkwork.core.units import told_in, unit
-from linkwork.dynamics.front import Energy
 from linkwork.dynamics.inputs import as_model
+from linkwork.dynamics.quantities.motion import Energy
 from linkwork.environment.water import Water, integrator_in_water
 from linkwork.errors import LinkworkError, StateError
 from linkwork.model.layout import DOF

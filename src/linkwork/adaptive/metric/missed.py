@@ -9,12 +9,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.arrays import untouched
 from linkwork.dynamics.aba import BODY_WORK, DOF_WORK, SINGULAR, aba
 from linkwork.dynamics.rnea import rnea
 from linkwork.model.layout import DAMPING, STIFFNESS
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.simulation.moving import untouched
 
 FloatArray = NDArray[np.float64]
 

@@ -19,6 +19,7 @@ from linkwork.adaptive.metric.rounding_floor import UNIT_ROUNDOFF
 from linkwork.adaptive.nodes import carries_joint
 from linkwork.adaptive.workspace import LOAD_COUNT, OPEN_COUNT, coefficients_of, plan_of, run_of
 from linkwork.assembly.node_table import INDEX
+from linkwork.core.arrays import untouched
 from linkwork.core.bundles import Byte1, Float1, Float2, Int1, Int2, describe, reader
 from linkwork.core.jit import inlined, kernel
 from linkwork.core.subnormals import flush_subnormals, restore_mode
@@ -33,7 +34,6 @@ from linkwork.dynamics.dca.nodes import H_F
 from linkwork.model.layout import DOF, V
 from linkwork.model.state import State
 from linkwork.simulation.loading.acting import BY_GIVEN, BY_MOTOR
-from linkwork.simulation.moving import untouched
 from linkwork.spatial.memory import load6, store6
 from linkwork.spatial.vectors import ZERO6
 

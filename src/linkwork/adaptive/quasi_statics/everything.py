@@ -43,6 +43,7 @@ from linkwork.adaptive.workspace import (
     run_of,
 )
 from linkwork.assembly.node_table import INDEX, LEFT, RIGHT, UP
+from linkwork.core.arrays import untouched
 from linkwork.core.bundles import Float2, Int1, reader
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.aba import (
@@ -65,7 +66,6 @@ from linkwork.dynamics.dca.nodes import H_F, H_P, H_R
 from linkwork.model.kernels.joint_kernels import joint_integrate
 from linkwork.model.layout import DOF, HELICAL, INERTIA, KIND, PARENT, Q, V
 from linkwork.simulation.loading.accelerate import load_wrench
-from linkwork.simulation.moving import untouched
 from linkwork.simulation.protocol import ADAPTIVE_COST
 from linkwork.spatial.inertia import rigid_as_articulated
 from linkwork.spatial.memory import add_to6, load3, load6, load9, load10, store3, store6, store9

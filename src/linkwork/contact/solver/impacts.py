@@ -11,6 +11,7 @@ Compression ends at u_n = 0 with the work W = ∫ u_n dp; restitution ends when 
 import math
 
 from linkwork.contact.contact_list import COUNT, FRICTION, GAP, RESTITUTION
+from linkwork.contact.solver.linear_systems import row_dot, times_delassus
 from linkwork.contact.solver.problem import (
     CONTACTS,
     CONVERGED,
@@ -21,7 +22,6 @@ from linkwork.contact.solver.problem import (
     STICK,
     SWEEPS,
 )
-from linkwork.contact.solver.products import row_dot, times_delassus
 from linkwork.core.jit import inlined, routine
 
 TURN = 0.05  # [rad] how far the direction of sliding may turn in one step of the integration

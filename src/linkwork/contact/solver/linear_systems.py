@@ -1,7 +1,10 @@
-"""Gauss elimination of a dense system, eight columns at a time, in registers of eight numbers.
+"""Dense linear algebra of contact problems: systems of many and few unknowns, products with the Delassus matrix, its sign.
 
-The matrix stands row after row in one line, each row with its right side behind it and filled up to whole registers. Left
-to itself the compiler sees rows of one array that may overlap, and uses no wide registers at all.
+`solve_dense` is Gauss elimination eight columns at a time, in registers of eight numbers. The matrix stands row after row
+in one line, each row with its right side behind it and filled up to whole registers. Left to itself the compiler sees rows
+of one array that may overlap, and uses no wide registers at all. `solve_few` is the same of up to MOST_FEW unknowns, where
+loops over short rows cost more than what they compute. The Delassus matrix G is symmetric: columns are read as rows, and
+sums of a row times a vector, which have one order of additions and stay narrow, are made a row of G at a time.
 """
 
 import math
@@ -132,4 +135,113 @@ def substitute(M, n, width):
         if not math.isfinite(value):
             return False
         M[x + i] = value
+    return True
+
+
+ROW = 16  # numbers from one row to the next
+MOST_FEW = ROW - 1  # unknowns: the right side stands behind them
+
+
+@routine
+def solve_few(rows, n):
+    """Gauss elimination with row exchanges, in place; False at a singular pivot.
+
+    rows: n rows of ROW numbers in one line, n ≤ MOST_FEW: the matrix, then the right side; there the solution is left.
+    """
+    is_wide = n >= 8
+    for q in range(n):
+        best, largest = q, abs(rows[ROW * q + q])
+        for i in range(q + 1, n):
+            if abs(rows[ROW * i + q]) > largest:
+                best, largest = i, abs(rows[ROW * i + q])
+        if not largest > 0.0:
+            return False
+        if best != q:
+            exchange_rows(rows, ROW * q, ROW * best)
+            exchange_rows(rows, ROW * q + 8, ROW * best + 8)
+        inverse = 1.0 / rows[ROW * q + q]
+        first, second = vload(rows, ROW * q), vload(rows, ROW * q + 8)
+        for i in range(q + 1, n):
+            factor = rows[ROW * i + q] * inverse
+            if factor != 0.0:
+                vstore(rows, ROW * i, vload(rows, ROW * i) - factor * first)
+                if is_wide:
+                    vstore(rows, ROW * i + 8, vload(rows, ROW * i + 8) - factor * second)
+    for i in range(n - 1, -1, -1):
+        value = rows[ROW * i + n]
+        for j in range(i + 1, n):
+            value -= rows[ROW * i + j] * rows[ROW * j + n]
+        value /= rows[ROW * i + i]
+        if not math.isfinite(value):
+            return False
+        rows[ROW * i + n] = value
+    return True
+
+
+@inlined
+def exchange_rows(rows, a, b):
+    """Eight numbers from a on and eight from b on change places."""
+    x = vload(rows, a)
+    vstore(rows, a, vload(rows, b))
+    vstore(rows, b, x)
+
+
+@routine
+def times_delassus(G, x, rows, out):
+    """out = G x; rows of zeros in x cost nothing."""
+    for k in range(rows):
+        out[k] = 0.0
+    for j in range(rows):
+        if x[j] != 0.0:
+            add_row(G, j, x[j], rows, out)
+
+
+@inlined
+def add_row(G, j, factor, rows, out):
+    """out += factor · row j of G."""
+    for k in range(rows):
+        out[k] += factor * G[j, k]
+
+
+@inlined
+def row_dot(G, i, x, rows):
+    """One entry of G x."""
+    u = 0.0
+    for j in range(rows):
+        u += G[i, j] * x[j]
+    return u
+
+
+NEGATIVE = (
+    1e-6  # of the largest response: a pivot below minus this is not rounding, which small pivots before it enlarge
+)
+
+
+@routine
+def is_semidefinite(G, rows, M):
+    """Whether L D Lᵀ = G has no negative pivot but for rounding; M, of rows² numbers, is scratch. NaN is refused.
+
+    A response that is zero, or rounding, has rows that are: they are left out. Cost: rows³ / 6 products.
+    """
+    largest = 0.0
+    for i in range(rows):
+        if not G[i, i] >= 0.0:
+            return False
+        largest = max(largest, G[i, i])
+    for i in range(rows):
+        for j in range(i + 1):
+            M[rows * i + j] = G[i, j]
+            if not abs(G[i, j]) <= largest * (1.0 + NEGATIVE):
+                return False
+    for k in range(rows):
+        pivot = M[rows * k + k]
+        if not pivot >= -NEGATIVE * largest:
+            return False
+        if pivot <= NEGATIVE * largest:
+            continue
+        for i in range(k + 1, rows):
+            factor = M[rows * i + k] / pivot
+            if factor != 0.0:
+                for j in range(k + 1, i + 1):
+                    M[rows * i + j] -= factor * M[rows * j + k]
     return True

@@ -14,8 +14,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.contact.solver.few import MOST_FEW, ROW
-from linkwork.contact.solver.linear_systems import room_for
 from linkwork.core.bundles import Float1, Float2, Int1, Int2
 
 FloatArray = NDArray[np.float64]
@@ -60,7 +58,6 @@ class System(NamedTuple):
     J: Float2  # (R, 12) coefficients
     W: Float2  # (R, s)  J Lambda
     G: Float2  # (R, R)  Delassus matrix J Lambda Jᵀ
-    between: Float2  # (R, R)  the same of contacts between two bodies and of loops, with the rest eliminated
     u_free: Float1  # (R,)    J v_free
     bias: Float1  # (R,)    what the law adds to u
     x: Float1  # (R,)    impulses
@@ -68,58 +65,7 @@ class System(NamedTuple):
     best: Float1  # (R,)    impulses kept aside
     u: Float1  # (R,)    velocities with the impulses of a sweep, bias included
     state: Int1  # (R,)    FREE, STICK or SLIDE of each contact (by number), for Newton
-    last_g: Float1  # (R,)
     matrix: Float1  # of Newton's step, see `linear_systems`
     small: Float2  # (9, 9)  normal equations; blocks of loops
     few: Float1  # (240,)  systems of up to 15 unknowns
     report: Float1  # (6,)    see the names above
-
-
-def make_problem(
-    bodies: int, contacts: int, limits: int = 0, loops: int = 0, coordinates: int | None = None
-) -> Problem:
-    """Empty arrays for so many touched bodies, contacts, limits and rows of loops (each a loop of its own)."""
-    k = limits if coordinates is None else coordinates
-    s = 6 * bodies + k
-    return Problem(
-        np.zeros((s, s)),
-        np.zeros(s),
-        np.zeros(s),
-        np.zeros((bodies, 3)),
-        np.full((contacts, 2), -1, dtype=np.int64),
-        6 * bodies + np.arange(limits, dtype=np.int64),
-        np.zeros((limits, LIMIT_COLUMNS)),
-        np.zeros(limits),
-        np.full((loops, 2), -1, dtype=np.int64),
-        np.zeros((loops, 12)),
-        np.zeros(loops),
-        np.arange(loops + 1, dtype=np.int64),
-        np.zeros(loops),
-        np.zeros(s),
-        np.zeros(s),
-        np.zeros(s),
-    )
-
-
-def make_system(rows: int, numbers: int) -> System:
-    """Memory for so many rows over so many velocity numbers."""
-    return System(
-        column=np.full((rows, 2), -1, dtype=np.int64),
-        width=np.zeros(rows, dtype=np.int64),
-        J=np.zeros((rows, 12)),
-        W=np.zeros((rows, numbers)),
-        G=np.zeros((rows, rows)),
-        between=np.zeros((rows, rows)),
-        u_free=np.zeros(rows),
-        bias=np.zeros(rows),
-        x=np.zeros(rows),
-        y=np.zeros(rows),
-        best=np.zeros(rows),
-        u=np.zeros(rows),
-        state=np.zeros(rows, dtype=np.int64),
-        last_g=np.zeros(rows),
-        matrix=np.zeros(room_for(rows)),
-        small=np.zeros((9, 9)),
-        few=np.zeros(MOST_FEW * ROW),
-        report=np.zeros(REPORT),
-    )

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.derivatives.kinematics import Moving
-from linkwork.dynamics.front import body_poses
+from linkwork.dynamics.quantities.motion import body_poses
 from linkwork.model.model import Model
 from linkwork.model.state import State
 

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.checks import flag, shown
 from linkwork.core.messages.describe import table_of_attributes
-from linkwork.dynamics.front import Energy, energy, momentum
 from linkwork.dynamics.inputs import as_body, as_finite, as_state
+from linkwork.dynamics.quantities.motion import Energy, energy, momentum
 from linkwork.dynamics.quantities.plastic_impact import plastic_velocities
 from linkwork.errors import ModelError, StateError
 from linkwork.model.joints import Free, Joint

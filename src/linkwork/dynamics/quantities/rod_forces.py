@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from linkwork.core.checks import numbers
 from linkwork.core.messages.describe import table_of_attributes
 from linkwork.core.messages.names import did_you_mean
-from linkwork.dynamics.front import body_poses
 from linkwork.dynamics.inputs import as_model, as_state
+from linkwork.dynamics.quantities.motion import body_poses
 from linkwork.errors import StateError
 from linkwork.model import layout
 from linkwork.model.model import Model

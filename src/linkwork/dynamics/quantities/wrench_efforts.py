@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from linkwork.core.arrays import FloatArray
-from linkwork.dynamics.front import body_poses, inverse_dynamics
+from linkwork.dynamics.front import inverse_dynamics
+from linkwork.dynamics.quantities.motion import body_poses
 from linkwork.dynamics.quantities.quantities import gravity_efforts
 from linkwork.model.model import Model
 from linkwork.model.state import State

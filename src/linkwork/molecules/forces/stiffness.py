@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.core.jit import inlined, kernel
-from linkwork.dynamics.front import body_poses, body_twists
+from linkwork.dynamics.quantities.motion import body_poses, body_twists
 from linkwork.model.state import State
 from linkwork.molecules.forces.tables import CUTOFF2, REACTION_K, SWITCH, SWITCH_SLOPE
 from linkwork.spatial.vectors import add6

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.core.arrays import FloatArray, IntArray
-from linkwork.dynamics.front import body_poses, body_twists
+from linkwork.dynamics.quantities.motion import body_poses, body_twists
 from linkwork.errors import ModelError
 from linkwork.importers.mocap.body_segments import segment_of, side_of
 from linkwork.model import layout

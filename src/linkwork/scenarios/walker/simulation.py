@@ -15,7 +15,7 @@ import numpy as np
 
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import positive, whole
-from linkwork.dynamics.front import energy
+from linkwork.dynamics.quantities.motion import energy
 from linkwork.errors import StateError
 from linkwork.model.joints import Planar
 from linkwork.model.library.compass_biped import compass_biped

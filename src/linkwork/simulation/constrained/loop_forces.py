@@ -11,8 +11,7 @@ import math
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.dynamics.aba import ACCELERATION, TWIST
 from linkwork.dynamics.linear.semidefinite import factor_semidefinite, solve_semidefinite
-from linkwork.loops.frames import relate_all_frames
-from linkwork.loops.rows import constraint_row
+from linkwork.loops.frames import constraint_row, relate_all_frames
 from linkwork.model.layout import INERTIA
 from linkwork.simulation.constrained.constraints import constraints_of
 from linkwork.simulation.constrained.coupling_forces import (

@@ -3,9 +3,18 @@
 Euler's rule takes forces of inertia where the step begins. Per step it errs by some (h ω)² of the energy of bodies that
 turn by h ω, and these errors add up: a tree of joints that whips gains without end, whatever else the step does right. Such
 steps are made by the variational integrator, whose energy swings and does not drift; all others keep the one evaluation.
-Where bodies turn less, but not slowly, energy is counted (`gaining`), and steps are variational while too much was gained.
 Which those are is seen from the twists that the evaluation leaves: no forces of inertia change where a joint turns on
 a body that does not, such as a wheel or a pendulum.
+
+Where bodies turn less, but not slowly, energy is counted, and steps are variational while too much was gained. The energy
+of Euler's rule swings: by h ω of the kinetic energy of bodies that turn by h ω per step, up for tenths of a second and down
+again. Where nothing drives the linkage, what it gained is a difference of two energies, however many steps lie between
+them. So it is counted once in EVERY steps, and only where bodies turn fast enough for it to matter:
+
+    Σ gain  ≤  MOST_GAINED max T                                                          (33)  docs/theory/contact.md
+
+is a sum that losses pay for: the energy less its least so far. Parts of steps in which something touches add to it too
+(`simulation.touching.balance`). While it is beyond HELD of that bound, steps in flight are variational ones.
 """
 
 import math
@@ -13,8 +22,9 @@ import math
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.aba import D_D, DINV, TWIST
 from linkwork.model.layout import ARMATURE, DOF, FIXED, FREE, HELICAL, KIND, PARENT, V
-from linkwork.simulation.integrators.gaining import count_flight, has_gained
-from linkwork.simulation.moving import COUNTED_STEPS, IMPLICIT, MOTORS, NEVER_WHIPS, moving_of
+from linkwork.simulation import moving as mv
+from linkwork.simulation.energy import PLACED, energies_where
+from linkwork.simulation.moving import moving_of
 from linkwork.spatial.memory import load3
 from linkwork.spatial.rotations import dot3
 
@@ -27,12 +37,14 @@ SOFT = 0.95  # of the inertia that a joint meets: what springs and dampers are o
 def whips(table, h):
     """After an evaluation at the start of a step of h [s] in flight: whether it is one for the variational integrator."""
     s = moving_of(table)
-    if s.counts[NEVER_WHIPS] != 0 or s.counts[MOTORS] > 0 or s.counts[IMPLICIT] == 0 or s.wet.shape[0] > 0:
-        s.numbers[COUNTED_STEPS] = 0.0  # laws of motors within limits, and of water, are taken at the end of the step
+    if s.counts[mv.NEVER_WHIPS] != 0 or s.counts[mv.MOTORS] > 0 or s.counts[mv.IMPLICIT] == 0 or s.wet.shape[0] > 0:
+        s.numbers[mv.COUNTED_STEPS] = (
+            0.0  # laws of motors within limits, and of water, are taken at the end of the step
+        )
         return False
     turn = turning(s, h)
     swings = turn > SWINGING * SWINGING
-    if swings or s.numbers[COUNTED_STEPS] > 0.0:
+    if swings or s.numbers[mv.COUNTED_STEPS] > 0.0:
         count_flight(table, swings)
     return (turn > FAST * FAST or (swings and has_gained(s))) and is_soft(s)
 
@@ -66,3 +78,52 @@ def is_soft(s):
                 inverse = s.work[i, DINV] if s.tree[i, KIND] == HELICAL else s.dof_work[j + d, D_D + d]
                 soft = soft and added * inverse <= SOFT
     return soft
+
+
+MOST_GAINED = 0.003  # part of the largest kinetic energy lately, of all steps together
+HELD = 0.5  # of that: from here on Euler's rule is not used in flight
+FADING = 0.999  # of the largest kinetic energy lately, per step
+EVERY = 8  # steps between two counts
+FADED = FADING**EVERY
+
+
+@inlined
+def is_driven(s):
+    """Whether loads, motors or given efforts can bring energy in."""
+    driven = s.wrench.shape[0] > 0 or s.counts[mv.LOADS] > 0 or s.counts[mv.MOTORS] > 0
+    for j in range(s.v.shape[0]):
+        driven = driven or s.effort[j] != 0.0
+    return driven
+
+
+@routine
+def count_flight(table, is_fast):
+    """After the evaluation at the start of a step in flight. is_fast: whether energy is to be counted from here on."""
+    s = moving_of(table)
+    if is_driven(s):
+        s.numbers[mv.COUNTED_STEPS] = 0.0
+        return
+    steps = s.numbers[mv.COUNTED_STEPS]
+    if 0.0 < steps < EVERY:
+        s.numbers[mv.COUNTED_STEPS] = steps + 1.0
+        return
+    kinetic, potential = energies_where(table, PLACED)
+    if steps > 0.0:
+        end_flight(s, kinetic + potential)
+    s.numbers[mv.LATE_TOP] = max(FADED * s.numbers[mv.LATE_TOP], kinetic)
+    s.numbers[mv.COUNTED_ENERGY] = kinetic + potential
+    s.numbers[mv.COUNTED_STEPS] = 1.0 if is_fast else 0.0
+
+
+@inlined
+def end_flight(s, energy):
+    """Counts what was gained since the last count, up to this energy [J]; from here on nothing is counted."""
+    if s.numbers[mv.COUNTED_STEPS] > 0.0:
+        s.numbers[mv.GAINED] = max(s.numbers[mv.GAINED] + energy - s.numbers[mv.COUNTED_ENERGY], 0.0)
+    s.numbers[mv.COUNTED_STEPS] = 0.0
+
+
+@inlined
+def has_gained(s):
+    """Whether steps so far have gained so much that the next flight is not to be made by Euler's rule."""
+    return s.numbers[mv.GAINED] > HELD * MOST_GAINED * s.numbers[mv.LATE_TOP]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.arrays import untouched
 from linkwork.core.calls import address_of
 from linkwork.errors import StateError
 from linkwork.loops.closing import loop_gaps
@@ -16,7 +17,6 @@ from linkwork.model.state import State
 from linkwork.simulation.constrained.calling import OF_TABLE
 from linkwork.simulation.constrained.constraints import CALLS, Constraints
 from linkwork.simulation.constrained.loop_forces import close_loops, force_loops
-from linkwork.simulation.moving import untouched
 
 IntArray = NDArray[np.int64]
 

@@ -20,6 +20,7 @@ from linkwork.simulation import moving as mv
 from linkwork.simulation.integrators.names import INTEGRATORS
 from linkwork.simulation.momentum.momentum import read_momentum
 from linkwork.simulation.parts.constraint_arrays import allocate_constraints
+from linkwork.simulation.parts.moving_arrays import allocate, forget_past, past_of
 from linkwork.simulation.parts.part import Entry, Saved, copies, entry_of, write
 from linkwork.simulation.stepping.choice import advance_of
 from linkwork.simulation.touches import advance_with_contact, has_limited_motors, kernel_with_contact
@@ -62,7 +63,7 @@ class MovingLinkage:
         # With contact, parts of the steps of any integrator are Euler's.
         keeps = how.keep_momentum and (method == mv.SEMI_IMPLICIT_EULER or contact is not None)
         self.bases = bases if keeps else bases[:0]
-        self.arrays = mv.allocate(tables, self.bases.copy(), tree_of.copy(), method)
+        self.arrays = allocate(tables, self.bases.copy(), tree_of.copy(), method)
         self.constraints = allocate_constraints(model, model.n_bodies, model.nv, answers=contact is not None)
         counts, numbers = self.arrays.counts, self.arrays.numbers
         counts[mv.METHOD], counts[mv.IMPLICIT] = method, how.implicit_joints
@@ -148,7 +149,7 @@ class MovingLinkage:
             "loop_coordinates": self.constraints.z,
             "energy_debt": moving.numbers[mv.STEP_PAST],
             "substep": moving.numbers[mv.SUBSTEP_WISH : mv.SUBSTEP_WISH + 1],
-            **mv.past_of(moving),
+            **past_of(moving),
         }
 
     def schema(self) -> tuple[Entry, ...]:
@@ -169,7 +170,7 @@ class MovingLinkage:
     def reset(self) -> None:
         """Nothing was stepped yet; coordinates and velocities stay."""
         self.arrays.numbers[mv.SUBSTEP_WISH] = math.inf
-        mv.forget_past(self.arrays)
+        forget_past(self.arrays)
         self.arrays.counts[mv.COMPOSITES_READY] = 0
         if self.model.is_constrained:
             self.constraints.z[...] = loop_plan(self.model).joints.neutral().q

@@ -15,17 +15,10 @@ from typing import Any
 
 from linkwork.core.jit import inlined, routine
 from linkwork.core.subnormals import flush_subnormals, restore_mode
+from linkwork.simulation import moving as mv
 from linkwork.simulation.integrators.chart import DONE, EVALUATE
 from linkwork.simulation.momentum.momentum import correct_bases
-from linkwork.simulation.moving import (
-    COMPOSITES_READY,
-    CONTACTS_CHANGED,
-    KEEPS_MOMENTUM,
-    OK,
-    OVERFLOW,
-    SUBSTEPS,
-    moving_of,
-)
+from linkwork.simulation.moving import moving_of
 from linkwork.simulation.stepping.integrator import Integrator
 from linkwork.simulation.stepping.saving import is_finite, save_start, take_back_state
 
@@ -45,15 +38,15 @@ def make_finish(integrator: Integrator) -> Any:
     def finish(table, status):
         """Puts momentum right and looks for overflow; a step that failed is taken back. Returns OK or the failure."""
         s = moving_of(table)
-        if status == DONE and s.counts[KEEPS_MOMENTUM] != 0:
+        if status == DONE and s.counts[mv.KEEPS_MOMENTUM] != 0:
             correct_bases(table)
         else:
-            s.counts[COMPOSITES_READY] = 0
-        s.counts[SUBSTEPS] += steps
+            s.counts[mv.COMPOSITES_READY] = 0
+        s.counts[mv.SUBSTEPS] += steps
         if status == DONE:
             if is_finite(table):
-                return OK
-            status = OVERFLOW
+                return mv.OK
+            status = mv.OVERFLOW
         take_back_state(table)
         take_back(table)
         return status
@@ -106,7 +99,7 @@ def make_evaluate_where(integrator: Integrator, evaluate: Any, again: Any) -> An
 @inlined
 def is_made(status):
     """Whether a step was made. After CONTACTS_CHANGED it was, and whoever asked for it has something to do."""
-    return status == OK or status == CONTACTS_CHANGED
+    return status == mv.OK or status == mv.CONTACTS_CHANGED
 
 
 def make_loop(step: Any) -> Any:
@@ -117,8 +110,8 @@ def make_loop(step: Any) -> Any:
 
     @inlined
     def loop(table, h, n):
-        status, made = OK, 0
-        while made < n and status == OK:
+        status, made = mv.OK, 0
+        while made < n and status == mv.OK:
             status = step(table, h)
             made += is_made(status)
         return status, made
@@ -164,19 +157,19 @@ def make_go_on(integrator: Integrator, evaluate: Any, close: Any, again: Any = N
 
     @inlined
     def accelerate(table, h, bad, is_given):
-        return bad if is_given or bad != OK else evaluate(table, where_joints_act(table), h)
+        return bad if is_given or bad != mv.OK else evaluate(table, where_joints_act(table), h)
 
     @routine
     def go_on(table, h, status, bad, is_given):
         if status == END:
             note_efforts(table, h)
-            return OK
+            return mv.OK
         if status == BEGIN:
             save_start(table)
             status = begin(table, h)
         else:
             status = resume(table, h, accelerate(table, h, bad, is_given))
-            while status == EVALUATE and not is_given and bad == OK and stays_at_q(table):
+            while status == EVALUATE and not is_given and bad == mv.OK and stays_at_q(table):
                 status = resume(table, h, accelerate(table, h, bad, is_given))
         if status == EVALUATE:
             return status

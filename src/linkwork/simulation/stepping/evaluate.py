@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from linkwork.core.jit import inlined, routine
-from linkwork.simulation.loading.accelerate import AT_END, judge_motors
+from linkwork.core.jit import inlined, kernel, routine
+from linkwork.simulation.loading.accelerate import AT_END, EXPLICIT, accelerate, judge_motors
 from linkwork.simulation.moving import IMPLICIT, LIMITED, MOTORS, OK, moving_of
 
 MOST_JUDGEMENTS = 25  # evaluations for the limits of motors; few steps need more than two
@@ -33,3 +33,12 @@ def make_evaluate(accelerate: Any) -> Any:
         return bad
 
     return evaluate
+
+
+evaluate_tree = make_evaluate(accelerate)
+
+
+@kernel
+def accelerations_now(table):
+    """Accelerations at the present state into `qdd`, springs and motors as they are now; OK or a body that failed."""
+    return accelerate(table, EXPLICIT, 0.0)

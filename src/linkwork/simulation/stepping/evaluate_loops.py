@@ -7,8 +7,7 @@ from linkwork.simulation.constrained.loop_forces import accelerate_again, close_
 from linkwork.simulation.integrators.chart import DONE, EVALUATE
 from linkwork.simulation.loading.accelerate import EXPLICIT
 from linkwork.simulation.moving import OK
-from linkwork.simulation.stepping.evaluate import make_evaluate
-from linkwork.simulation.stepping.evaluate_tree import evaluate_tree
+from linkwork.simulation.stepping.evaluate import evaluate_tree, make_evaluate
 
 evaluate_loops = make_evaluate(accelerate_closed)
 evaluate_loops_again = make_evaluate(accelerate_again)  # with explicit joints, at the same q

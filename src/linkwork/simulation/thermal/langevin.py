@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from linkwork.core.checks import not_negative, positive, shown, whole
 from linkwork.core.messages.describe import line_of_attributes, table_of_attributes
-from linkwork.dynamics.front import energy, forward_dynamics
+from linkwork.dynamics.front import forward_dynamics
 from linkwork.dynamics.inputs import as_model, as_state
+from linkwork.dynamics.quantities.motion import energy
 from linkwork.errors import StateError
 from linkwork.loops.closing import close_loops
 from linkwork.model import layout

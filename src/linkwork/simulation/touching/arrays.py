@@ -20,7 +20,7 @@ from linkwork.core.bundles import Float1, Float2, Int1, Int2, place_of, reader
 from linkwork.core.jit import inlined
 from linkwork.dynamics.tree_factor import TreeFactor
 from linkwork.simulation.constrained.constraints import Constraints
-from linkwork.simulation.moving import Moving, untouched
+from linkwork.simulation.moving import Moving
 from linkwork.simulation.touching.sweeps.memory import Sweeps
 
 FloatArray = NDArray[np.float64]
@@ -167,8 +167,8 @@ ROWS_BY_CONTACTS = _places(Problem, _PROBLEM, "slot")
 ROWS_BY_BODIES = _places(Problem, _PROBLEM, "origin")
 ROWS_BY_LIMITS = _places(Problem, _PROBLEM, "limit_at limit limit_impulse")
 COLUMNS_OF_LAMBDA = ROWS_BY_NUMBERS[0] + 1
-ROWS_OF_SYSTEM = _places(System, _SYSTEM, "W G between")
-COLUMNS_OF_W, COLUMNS_OF_G, COLUMNS_OF_BETWEEN = (place + 1 for place in ROWS_OF_SYSTEM)
+ROWS_OF_SYSTEM = _places(System, _SYSTEM, "W G")
+COLUMNS_OF_W, COLUMNS_OF_G = (place + 1 for place in ROWS_OF_SYSTEM)
 ROWS_OF_OPEN_NODES = place_of(Touch, "open_nodes", Moving, Constraints)
 
 
@@ -188,51 +188,3 @@ def size_problem(table, bodies, contacts, limits, loop_rows):
         table[ROWS_OF_SYSTEM[k]] = rows
     table[COLUMNS_OF_W] = numbers
     table[COLUMNS_OF_G] = rows
-    table[COLUMNS_OF_BETWEEN] = rows
-
-
-def allocate_touch(
-    bodies: int, coordinates: int, freedoms: int, nodes: int, contacts: int, slots: int, limits: int
-) -> Touch:
-    touch = Touch(
-        open_nodes=np.zeros(nodes, dtype=np.int64),
-        piece=np.full(nodes, -1, dtype=np.int64),
-        pose=np.tile([1.0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0], (nodes, 1)),
-        leaf=np.zeros(bodies, dtype=np.int64),
-        whole=np.arange(freedoms),
-        twists=untouched(bodies, 6),
-        before=untouched(bodies, 6),
-        way=untouched(bodies, 12),
-        carrier=np.zeros((contacts, 4), dtype=np.int64),
-        slot_of=np.full(bodies, -1, dtype=np.int64),
-        reached=np.zeros(slots + limits, dtype=np.int64),
-        lower=np.full(freedoms, -np.inf),
-        upper=np.full(freedoms, np.inf),
-        bound=np.zeros((limits, 3), dtype=np.int64),
-        held=np.zeros((freedoms, 2)),
-        summed=np.zeros((freedoms, 4)),
-        drive=np.zeros(freedoms),
-        known=np.zeros((MOST_KNOWN, KNOWN_COLUMNS), dtype=np.int64),
-        known_at=np.zeros((MOST_KNOWN, 4)),
-        carry=np.zeros(6 * WIDE),
-        own=np.zeros(6 * WIDE),
-        columns=np.zeros(12 * WIDE),
-        joint=np.zeros((12, 6)),
-        began_q=np.zeros(coordinates),
-        began_v=np.zeros(freedoms),
-        began_kept=untouched(bodies, 6),
-        safe_q=np.zeros(coordinates),
-        safe_v=np.zeros(freedoms),
-        safe_kept=untouched(bodies, 6),
-        safe_totals=np.zeros((3, TOTALS)),
-        settings=np.zeros(SETTINGS),
-        counts=np.zeros(COUNTS, dtype=np.int64),
-        totals=np.zeros(TOTALS),
-        balance=np.zeros(BALANCE),
-        calls=np.zeros(CALLS, dtype=np.int64),
-        turns=np.zeros(TURNS, dtype=np.int64),
-        region=np.zeros(0, dtype=np.int64),
-        choice=np.zeros(0),
-    )
-    touch.counts[SLOT_CAPACITY] = slots
-    return touch

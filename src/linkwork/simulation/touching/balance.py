@@ -20,40 +20,16 @@ import math
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.aba import TWIST
 from linkwork.model.layout import ARMATURE, DOF, INERTIA, V
+from linkwork.simulation import moving as mv
 from linkwork.simulation.energy import MOVED, PLACED, UNPLACED, energies, energies_where, spring_energy
 from linkwork.simulation.integrators.euler import note_efforts
-from linkwork.simulation.integrators.gaining import FADING, MOST_GAINED, is_driven
+from linkwork.simulation.integrators.whipping import FADING, MOST_GAINED, is_driven
 from linkwork.simulation.loading.accelerate import load_wrench
 from linkwork.simulation.loading.acting import BY_GIVEN, BY_MOTOR
 from linkwork.simulation.momentum.momentum import correct_bases, keep_present_momentum
-from linkwork.simulation.moving import (
-    COMPOSITES_READY,
-    CONTACT_GAINS,
-    GAINED,
-    LATE_TOP,
-    LOADS,
-    METHOD,
-    MOTORS,
-    OK,
-    OVERFLOW,
-    POTENTIAL_OFFSET,
-    SEMI_IMPLICIT_EULER,
-    moving_of,
-)
-from linkwork.simulation.touching.arrays import (
-    BY_FORCES,
-    ENERGY_START,
-    GAIN,
-    KINETIC_END,
-    KINETIC_START,
-    POWER_START,
-    PUSH_WORK,
-    SPRINGS_START,
-    TAKEN_BACK,
-    TOUCHED_AND_PLACED,
-    WAS_TOUCHING,
-    touch_of,
-)
+from linkwork.simulation.moving import moving_of
+from linkwork.simulation.touching import arrays as ta
+from linkwork.simulation.touching.arrays import touch_of
 from linkwork.spatial.inertia import rigid_times_twist
 from linkwork.spatial.memory import load3, load6, load9, load10
 from linkwork.spatial.rotations import add3, cross3, dot3, matvec3, scale3
@@ -74,7 +50,7 @@ def open_balance(table):
     s = moving_of(table)
     t = touch_of(table)
     g = (s.gravity[0], s.gravity[1], s.gravity[2])
-    kinetic, by_forces, potential, springs = 0.0, 0.0, s.numbers[POTENTIAL_OFFSET], 0.0
+    kinetic, by_forces, potential, springs = 0.0, 0.0, s.numbers[mv.POTENTIAL_OFFSET], 0.0
     for i in range(s.tree.shape[0]):
         R = load9(s.world, i, 0)
         before = load6(t.before, i, 0)
@@ -87,10 +63,10 @@ def open_balance(table):
         springs += spring_energy(s, i, s.start_q)
         for d in range(s.tree[i, V], s.tree[i, V] + s.tree[i, DOF]):
             kinetic += 0.5 * s.dof[d, ARMATURE] * s.start_v[d] * s.start_v[d]
-    t.balance[KINETIC_START], t.balance[BY_FORCES] = kinetic, by_forces
-    t.balance[ENERGY_START], t.balance[SPRINGS_START] = kinetic + potential + springs, springs
-    t.balance[POWER_START] = power_of_loads(s, True, t)
-    t.balance[PUSH_WORK] = 0.0
+    t.balance[ta.KINETIC_START], t.balance[ta.BY_FORCES] = kinetic, by_forces
+    t.balance[ta.ENERGY_START], t.balance[ta.SPRINGS_START] = kinetic + potential + springs, springs
+    t.balance[ta.POWER_START] = power_of_loads(s, True, t)
+    t.balance[ta.PUSH_WORK] = 0.0
 
 
 @inlined
@@ -100,7 +76,7 @@ def power_of_loads(s, is_start, t):
     for i in range(s.wrench.shape[0]):
         twist = load6(t.before, i, 0) if is_start else load6(s.work, i, TWIST)
         power += dot6(load6(s.wrench, i, 0), twist)
-    for k in range(s.counts[LOADS]):
+    for k in range(s.counts[mv.LOADS]):
         i = s.load_body[k]
         twist = load6(t.before, i, 0) if is_start else load6(s.work, i, TWIST)
         power += dot6(load_wrench(s, k), twist)
@@ -116,29 +92,29 @@ def judge_balance(table, h):
     s = moving_of(table)
     t = touch_of(table)
     b = t.balance
-    placed = PLACED if s.counts[COMPOSITES_READY] != 0 else UNPLACED
-    kinetic, potential = energies_where(table, MOVED if b[WAS_TOUCHING] == TOUCHED_AND_PLACED else placed)
-    size = b[KINETIC_START] + kinetic + abs(potential)
+    placed = PLACED if s.counts[mv.COMPOSITES_READY] != 0 else UNPLACED
+    kinetic, potential = energies_where(table, MOVED if b[ta.WAS_TOUCHING] == ta.TOUCHED_AND_PLACED else placed)
+    size = b[ta.KINETIC_START] + kinetic + abs(potential)
     if not size < math.inf:
-        return OVERFLOW
+        return mv.OVERFLOW
     if not is_driven(s):  # forces of inertia change velocities and bring no energy
-        b[BY_FORCES] = min(b[BY_FORCES], energy_of_fall(s, h) + b[SPRINGS_START])
-    allowed, lifted = GROSS * (b[KINETIC_START] + b[BY_FORCES]), -math.inf
-    if s.numbers[GAINED] > PAID * MOST_GAINED * s.numbers[LATE_TOP]:
+        b[ta.BY_FORCES] = min(b[ta.BY_FORCES], energy_of_fall(s, h) + b[ta.SPRINGS_START])
+    allowed, lifted = GROSS * (b[ta.KINETIC_START] + b[ta.BY_FORCES]), -math.inf
+    if s.numbers[mv.GAINED] > PAID * MOST_GAINED * s.numbers[mv.LATE_TOP]:
         allowed *= IN_DEBT
-    if b[PUSH_WORK] < math.inf:
-        gain = kinetic + potential - b[ENERGY_START] - max(b[PUSH_WORK], 0.0)
-        allowed += PUSH_KNOWN * max(b[PUSH_WORK], 0.0)
+    if b[ta.PUSH_WORK] < math.inf:
+        gain = kinetic + potential - b[ta.ENERGY_START] - max(b[ta.PUSH_WORK], 0.0)
+        allowed += PUSH_KNOWN * max(b[ta.PUSH_WORK], 0.0)
         if is_driven(s):
             gain -= work_done(table, s, t, h)
     elif is_driven(s):  # what loads do along a long push is not known
         gain = 0.0
     else:  # a long push changes no velocities; what it lifts may hide what has fallen
-        gain = kinetic - b[KINETIC_START] - given_on_the_way(s, b[SPRINGS_START], h)
-        allowed += PUSH_KNOWN * b[KINETIC_START]  # the inertia is that of another shape afterwards
-        lifted = kinetic + potential - b[ENERGY_START]
-    b[GAIN], b[KINETIC_END] = max(gain, lifted) - ROUNDING * size, kinetic
-    return OK if gain - ROUNDING * size <= allowed else CONTACT_GAINS
+        gain = kinetic - b[ta.KINETIC_START] - given_on_the_way(s, b[ta.SPRINGS_START], h)
+        allowed += PUSH_KNOWN * b[ta.KINETIC_START]  # the inertia is that of another shape afterwards
+        lifted = kinetic + potential - b[ta.ENERGY_START]
+    b[ta.GAIN], b[ta.KINETIC_END] = max(gain, lifted) - ROUNDING * size, kinetic
+    return mv.OK if gain - ROUNDING * size <= allowed else mv.CONTACT_GAINS
 
 
 @inlined
@@ -175,15 +151,15 @@ def settle_balance(table):
     s = moving_of(table)
     t = touch_of(table)
     b = t.balance
-    earned = b[KINETIC_END] - max(b[GAIN], 0.0)  # what is gained from nothing allows no more of it
-    top = max(FADING * s.numbers[LATE_TOP], earned + b[BY_FORCES])  # at rest all else is rounding
-    s.numbers[LATE_TOP] = top
-    s.numbers[GAINED] = max(s.numbers[GAINED] + b[GAIN], 0.0)
-    excess = s.numbers[GAINED] - MOST_GAINED * top
+    earned = b[ta.KINETIC_END] - max(b[ta.GAIN], 0.0)  # what is gained from nothing allows no more of it
+    top = max(FADING * s.numbers[mv.LATE_TOP], earned + b[ta.BY_FORCES])  # at rest all else is rounding
+    s.numbers[mv.LATE_TOP] = top
+    s.numbers[mv.GAINED] = max(s.numbers[mv.GAINED] + b[ta.GAIN], 0.0)
+    excess = s.numbers[mv.GAINED] - MOST_GAINED * top
     if excess > 0.0:
-        taken = slow_down(table, s, b[KINETIC_END], excess)
-        s.numbers[GAINED] = max(s.numbers[GAINED] - taken, 0.0)
-        t.totals[TAKEN_BACK] += taken
+        taken = slow_down(table, s, b[ta.KINETIC_END], excess)
+        s.numbers[mv.GAINED] = max(s.numbers[mv.GAINED] - taken, 0.0)
+        t.totals[ta.TAKEN_BACK] += taken
 
 
 @routine
@@ -195,7 +171,7 @@ def slow_down(table, s, kinetic, excess):
     """
     within, factor = kinetic, 1.0
     keeps = s.base.shape[0] > 0
-    if keeps and s.counts[METHOD] != SEMI_IMPLICIT_EULER:
+    if keeps and s.counts[mv.METHOD] != mv.SEMI_IMPLICIT_EULER:
         keep_present_momentum(table)
     for _ in range(ROUNDS):
         wanted = math.sqrt(1.0 - excess / within) if within > excess else 0.0
@@ -216,13 +192,13 @@ def slow_down(table, s, kinetic, excess):
 @routine
 def work_done(table, s, t, h):
     """The most that loads, motors and given efforts can have done in a step of h [s] with the power of its two ends [J]."""
-    start, end = t.balance[POWER_START], power_of_loads(s, False, t)
+    start, end = t.balance[ta.POWER_START], power_of_loads(s, False, t)
     work, size = h * max(start, end), h * max(abs(start), abs(end))
-    if s.counts[MOTORS] > 0:
+    if s.counts[mv.MOTORS] > 0:
         note_efforts(table, h)
     for j in range(s.v.shape[0]):
         effort = s.effort[j]
-        if s.counts[MOTORS] > 0:
+        if s.counts[mv.MOTORS] > 0:
             effort = s.acted[j, BY_GIVEN] + s.acted[j, BY_MOTOR]
         work += h * max(effort * s.start_v[j], effort * s.v[j])
         size += h * abs(effort) * max(abs(s.start_v[j]), abs(s.v[j]))
@@ -242,4 +218,4 @@ def note_push(s, t, moved, way, is_small):
         w, v = load3(moved, i, 0), load3(moved, i, 3)
         momentum = add3(scale3(inertia[0], v), cross3(w, (inertia[1], inertia[2], inertia[3])))
         work -= way * dot3(g, matvec3(load9(s.world, i, 0), momentum))
-    t.balance[PUSH_WORK] += work
+    t.balance[ta.PUSH_WORK] += work

@@ -14,29 +14,12 @@ import math
 from linkwork.contact.contact_list import COUNT, GAP, NORMAL, POINT, RESTITUTION
 from linkwork.core.jit import inlined, routine
 from linkwork.model.layout import Q, V
+from linkwork.simulation import moving as mv
 from linkwork.simulation.momentum.momentum import keep_present_momentum
-from linkwork.simulation.moving import (
-    COMPOSITES_READY,
-    ENERGY_DEBT,
-    KEEPS_MOMENTUM,
-    METHOD,
-    NEVER_WHIPS,
-    OK,
-    SEMI_IMPLICIT_EULER,
-    SUBSTEP_WISH,
-    moving_of,
-)
+from linkwork.simulation.moving import moving_of
+from linkwork.simulation.touching import arrays as ta
 from linkwork.simulation.touching.answers import to_world
-from linkwork.simulation.touching.arrays import (
-    LIMIT_BOUNCE,
-    LIMITS,
-    REST_SPEED,
-    SLACK,
-    SLOTS,
-    WAS_TOUCHING,
-    contacts_of,
-    touch_of,
-)
+from linkwork.simulation.touching.arrays import contacts_of, touch_of
 from linkwork.simulation.touching.balance import open_balance
 from linkwork.simulation.touching.calling import own_step, shorter_part
 from linkwork.simulation.touching.problem import near_limits
@@ -60,20 +43,20 @@ def one_step_by(table, h, method):
     """
     s = moving_of(table)
     t = touch_of(table)
-    wish, debt = s.numbers[SUBSTEP_WISH], s.numbers[ENERGY_DEBT]
-    soon = SOON * h if s.counts[NEVER_WHIPS] == 0 else h  # then steps in which bodies meet are not cut
-    left, span, status, by, last, parts, bounced = h, h, OK, method, h, 0, 0
-    while status == OK and left > 0.0:
+    wish, debt = s.numbers[mv.SUBSTEP_WISH], s.numbers[mv.ENERGY_DEBT]
+    soon = SOON * h if s.counts[mv.NEVER_WHIPS] == 0 else h  # then steps in which bodies meet are not cut
+    left, span, status, by, last, parts, bounced = h, h, mv.OK, method, h, 0, 0
+    while status == mv.OK and left > 0.0:
         status, count = begin_part(table, span)
-        if status == OK and parts == 0:
+        if status == mv.OK and parts == 0:
             open_balance(table)
-        until, bounces = first_meeting(table, span, count, soon) if status == OK else (0.0, False)
+        until, bounces = first_meeting(table, span, count, soon) if status == mv.OK else (0.0, False)
         last = span
         parts += 1
-        push_work, debt_before = remember_totals(table), s.numbers[ENERGY_DEBT]
+        push_work, debt_before = remember_totals(table), s.numbers[mv.ENERGY_DEBT]
         if until <= soon or (until < span and parts >= MOST_PARTS):
-            by = SEMI_IMPLICIT_EULER
-            if status == OK and bounces and bounced < MOST_BOUNCES and span > soon:
+            by = mv.SEMI_IMPLICIT_EULER
+            if status == mv.OK and bounces and bounced < MOST_BOUNCES and span > soon:
                 bounced += 1
                 last = SOON * h
                 take_back_velocities(s)
@@ -84,26 +67,26 @@ def one_step_by(table, h, method):
             last = min(until, span)
             begin_untouched(table, method)
             status = own_step(table, last)
-            if status == OK:
+            if status == mv.OK:
                 note_pressing(table)
             else:  # it took its part back; what it cannot solve is made by Euler's rule, and its energy judged
-                by = SEMI_IMPLICIT_EULER
-                t.balance[WAS_TOUCHING] = 1.0
+                by = mv.SEMI_IMPLICIT_EULER
+                t.balance[ta.WAS_TOUCHING] = 1.0
                 status, count = begin_part(table, last)
                 status = end_touching(table, last, status, count)
-        shorter = shorter_part(table, last, h, push_work) if status == OK else 0.0
+        shorter = shorter_part(table, last, h, push_work) if status == mv.OK else 0.0
         if shorter > 0.0:
             span = shorter
-            s.numbers[ENERGY_DEBT] = debt_before
+            s.numbers[mv.ENERGY_DEBT] = debt_before
         else:
-            if status == OK:
+            if status == mv.OK:
                 sum_impulses(table, last)
             left = left - last if last < left else 0.0
             span = left
-    s.counts[METHOD], s.counts[KEEPS_MOMENTUM] = method, 0
-    if status != OK:
+    s.counts[mv.METHOD], s.counts[mv.KEEPS_MOMENTUM] = method, 0
+    if status != mv.OK:
         take_back_part(s, t)
-        s.numbers[SUBSTEP_WISH], s.numbers[ENERGY_DEBT] = wish, debt
+        s.numbers[mv.SUBSTEP_WISH], s.numbers[mv.ENERGY_DEBT] = wish, debt
     return status, by
 
 
@@ -118,9 +101,9 @@ def take_back_velocities(s):
 def begin_part(table, h):
     """Begins a part of h [s] as semi-implicit Euler does, and lists its contacts: OK or a failure, and how many."""
     s = moving_of(table)
-    s.counts[METHOD] = SEMI_IMPLICIT_EULER
+    s.counts[mv.METHOD] = mv.SEMI_IMPLICIT_EULER
     if s.base.shape[0] > 0:
-        s.counts[KEEPS_MOMENTUM] = 1
+        s.counts[mv.KEEPS_MOMENTUM] = 1
         keep_present_momentum(table)
     return begin_and_find(table, h, False, True)
 
@@ -131,8 +114,8 @@ def first_meeting(table, h, count, soon):
     s = moving_of(table)
     t = touch_of(table)
     contacts = contacts_of(table)
-    soonest, bounces, slow = math.inf, False, t.settings[REST_SPEED]
-    rest = RESTS_BELOW * t.settings[SLACK]
+    soonest, bounces, slow = math.inf, False, t.settings[ta.REST_SPEED]
+    rest = RESTS_BELOW * t.settings[ta.SLACK]
     for c in range(count):
         normal, point = load3(contacts.data, c, NORMAL), load3(contacts.data, c, POINT)
         a, b = t.carrier[c, 0], t.carrier[c, 1]
@@ -153,7 +136,7 @@ def first_meeting(table, h, count, soon):
         sign = 1.0 if side == 0 else -1.0
         gap = q - t.lower[t.whole[j]] if side == 0 else t.upper[t.whole[j]] - q
         until = time_to_meet(gap, sign * s.start_v[j], sign * s.v[j], h)
-        bounces = bounces or (until <= soon and -t.settings[LIMIT_BOUNCE] * sign * s.start_v[j] > slow)
+        bounces = bounces or (until <= soon and -t.settings[ta.LIMIT_BOUNCE] * sign * s.start_v[j] > slow)
         soonest = min(soonest, until)
     return soonest, bounces
 
@@ -196,8 +179,8 @@ def begin_untouched(table, method):
     """Before the integrator's own step, from where `begin_touching` began."""
     s = moving_of(table)
     t = touch_of(table)
-    s.counts[METHOD], s.counts[KEEPS_MOMENTUM], s.counts[COMPOSITES_READY] = method, 0, 0
-    t.counts[SLOTS], t.counts[LIMITS] = 0, 0
+    s.counts[mv.METHOD], s.counts[mv.KEEPS_MOMENTUM], s.counts[mv.COMPOSITES_READY] = method, 0, 0
+    t.counts[ta.SLOTS], t.counts[ta.LIMITS] = 0, 0
     contacts = contacts_of(table)
     for c in range(contacts.number[COUNT]):
         store3(contacts.impulse, c, 0, ZERO3)

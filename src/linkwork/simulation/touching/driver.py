@@ -9,19 +9,8 @@ from linkwork.core.jit import inlined, kernel, routine
 from linkwork.simulation.moving import CONTACTS_CHANGED, METHOD, OK, SEMI_IMPLICIT_EULER, moving_of
 from linkwork.simulation.stepping.driver import make_steps
 from linkwork.simulation.stepping.integrator import nothing_after
-from linkwork.simulation.touching.arrays import (
-    ENDED_BY,
-    EVERY,
-    LAST_PART,
-    LEFT,
-    MADE,
-    SINCE,
-    UPDATE_FAILED,
-    UPDATES,
-    begin_count,
-    searches,
-    touch_of,
-)
+from linkwork.simulation.touching import arrays as ta
+from linkwork.simulation.touching.arrays import begin_count, searches, touch_of
 from linkwork.simulation.touching.by_integrator import one_step_by
 from linkwork.simulation.touching.calling import update_region
 from linkwork.simulation.touching.search.changes import end_watch
@@ -31,7 +20,7 @@ from linkwork.simulation.touching.step import note_euler_efforts, note_limits, t
 
 @inlined
 def begin_steps(table, h, n):
-    touch_of(table).turns[LEFT] = n
+    touch_of(table).turns[ta.LEFT] = n
 
 
 @routine
@@ -39,24 +28,24 @@ def next_step(table, h):
     """One step of h [s], or none, behind an update where one is due. Returns OK, why it failed, or CONTACTS_CHANGED: a step
     was made after which the region is to be chosen anew, and not here."""
     turns = touch_of(table).turns
-    if turns[EVERY] > 0 and turns[SINCE] >= turns[EVERY]:
-        turns[SINCE] = 0
+    if turns[ta.EVERY] > 0 and turns[ta.SINCE] >= turns[ta.EVERY]:
+        turns[ta.SINCE] = 0
         status = update_region(table)
-        turns[MADE] = 0
+        turns[ta.MADE] = 0
         if status != OK:
-            turns[UPDATE_FAILED] = 1
+            turns[ta.UPDATE_FAILED] = 1
             return status
-        turns[UPDATES] += 1
+        turns[ta.UPDATES] += 1
     status = one_step(table, h)
     if status != OK:
         return status
-    turns[LEFT] -= 1
-    turns[SINCE] += 1
-    turns[MADE] += 1
+    turns[ta.LEFT] -= 1
+    turns[ta.SINCE] += 1
+    turns[ta.MADE] += 1
     if searches(table) and end_watch(table):
-        if turns[EVERY] == 0:
+        if turns[ta.EVERY] == 0:
             return CONTACTS_CHANGED
-        turns[SINCE] = turns[EVERY]
+        turns[ta.SINCE] = turns[ta.EVERY]
     return OK
 
 
@@ -64,9 +53,9 @@ def next_step(table, h):
 def note_efforts(table, h):
     """What acted on the joints in the last step."""
     t = touch_of(table)
-    if t.turns[ENDED_BY] == SEMI_IMPLICIT_EULER:  # kernels of other integrators note what acted in their steps
-        note_euler_efforts(table, t.balance[LAST_PART])
-    note_limits(table, h, t.balance[LAST_PART])
+    if t.turns[ta.ENDED_BY] == SEMI_IMPLICIT_EULER:  # kernels of other integrators note what acted in their steps
+        note_euler_efforts(table, t.balance[ta.LAST_PART])
+    note_limits(table, h, t.balance[ta.LAST_PART])
 
 
 _advance = make_steps(next_step, begin_steps, nothing_after, note_efforts)
@@ -88,7 +77,7 @@ def one_step(table, h):
     begin_count(table)
     while length > 0.0:
         begin_part_of(table, h, length)
-        status, turns[ENDED_BY] = try_step(table, length, method)
+        status, turns[ta.ENDED_BY] = try_step(table, length, method)
         status, left, length = end_part(table, h, left, length, status)
     return status
 

@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 from linkwork.assembly.plan import assemble_model
 from linkwork.contact import contact_list as cl
 from linkwork.contact import points as cp
-from linkwork.contact.broad_phase import Finder, find_all_contacts, make_finder
+from linkwork.contact.broad_phase import Finder
 from linkwork.contact.points import ContactPoint, ContactRows, points_of
 from linkwork.contact.settings import Contact
 from linkwork.contact.shape_table import mean_size, shape_table
-from linkwork.contact.solver.problem import SLIDE, STICK, make_problem, make_system
+from linkwork.contact.solver.allocation import make_problem, make_system
+from linkwork.contact.solver.problem import SLIDE, STICK
 from linkwork.contact.volumes import all_open, make_volumes
+from linkwork.contact.whole_search import find_all_contacts, make_finder
 from linkwork.core.messages.describe import table_of_attributes
 from linkwork.core.messages.warning import warn_user
 from linkwork.dynamics.tree_factor import make_tree_factor
@@ -25,6 +27,7 @@ from linkwork.errors import StateError
 from linkwork.loops.system import loop_plan
 from linkwork.model.model import Model
 from linkwork.model.state import State
+from linkwork.simulation.parts.contact_arrays import allocate_touch
 from linkwork.simulation.parts.part import Entry, Saved
 from linkwork.simulation.reporting.energy_watch import LARGEST_GAIN
 from linkwork.simulation.touching import arrays as ta
@@ -36,6 +39,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 FIRST_CONTACTS, FIRST_SLOTS, FIRST_LIMITS = 64, 32, 16  # room at first; it doubles where a step needs more
+COUPLINGS_PER_ROW = 4  # of bodies, per contact and row of a loop: with those that come while a tree is eliminated
 FEWEST_BY_SWEEPS = 32  # contacts and limits: fewer are solved faster by their matrix of responses
 NAMED_AT_MOST = 4
 SHORT = 0.125  # of a step: parts as short as this are told of
@@ -93,7 +97,7 @@ class ContactState:
             margin = contact.margin or 1e-3 * mean_size(table)
         self.contacts = self.finder.contacts if self.finder is not None else cl.make_contacts(0)
         slots = FIRST_SLOTS + 2 * len(model.loops)
-        self.touch = ta.allocate_touch(
+        self.touch = allocate_touch(
             model.n_bodies, model.nq, model.nv, nodes, contacts, slots, FIRST_LIMITS if limits else 0
         )
         if self.finder is not None:
@@ -128,8 +132,8 @@ class ContactState:
         self.problem = self.problem._replace(loop_first=np.array([0, *(x.stop for x in rows)], dtype=np.int64))
         total = 3 * self.contacts.ids.shape[0] + self.touch.bound.shape[0] + self.problem.loop_rate.shape[0]
         self.system = make_system(total, self.problem.v_free.shape[0])
-        self.factor = make_tree_factor(model.n_bodies, model.nv)
         sizes = (self.contacts.ids.shape[0], self.touch.bound.shape[0], self.problem.loop_rate.shape[0])
+        self.factor = make_tree_factor(model.n_bodies, model.nv, COUPLINGS_PER_ROW * (sizes[0] + sizes[2]))
         self.sweeps = make_sweeps(model.n_bodies, model.nv, *sizes)
 
     @property

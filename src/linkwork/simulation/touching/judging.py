@@ -15,31 +15,15 @@ import math
 
 from linkwork.contact.contact_list import BODY_A, BODY_B, COUNT, FRICTION, SHAPE_B
 from linkwork.contact.solver.laws import nearest_in_cone, size_of
-from linkwork.contact.solver.pivots import is_semidefinite
+from linkwork.contact.solver.linear_systems import is_semidefinite
 from linkwork.contact.solver.problem import CONVERGED, ENERGY, RESIDUAL
 from linkwork.contact.solver.rows import row_velocity
 from linkwork.core.jit import inlined, routine
 from linkwork.simulation.constrained.constraints import constraints_of
 from linkwork.simulation.moving import CONTACT_UNSOLVED, LATE_TOP, OK, moving_of
+from linkwork.simulation.touching import arrays as ta
 from linkwork.simulation.touching.answers import to_world
-from linkwork.simulation.touching.arrays import (
-    BY_FORCES,
-    BY_MATRIX,
-    BY_SWEEPS,
-    COUPLED,
-    KINETIC_START,
-    LAW,
-    SLOTS,
-    TOLERANCE,
-    WORST_A,
-    WORST_B,
-    WORST_SHAPE,
-    contacts_of,
-    problem_of,
-    sweeps_of,
-    system_of,
-    touch_of,
-)
+from linkwork.simulation.touching.arrays import contacts_of, problem_of, sweeps_of, system_of, touch_of
 from linkwork.simulation.touching.sweeps.evaluating import ROUNDED
 from linkwork.simulation.touching.sweeps.memory import TOP_SPEED
 from linkwork.spatial.memory import load3, load6, load9
@@ -69,17 +53,17 @@ def judge_impulses(table, limits):
     size = abs(first) + abs(second)
     predicted = system.report[ENERGY]
     b = t.balance
-    rounding = NOTHING * (b[KINETIC_START] + b[BY_FORCES] + LONG_AGO * s.numbers[LATE_TOP])
+    rounding = NOTHING * (b[ta.KINETIC_START] + b[ta.BY_FORCES] + LONG_AGO * s.numbers[LATE_TOP])
     is_sound = size < math.inf and first + second <= MADE * size + rounding
     if (
-        is_sound and t.counts[LAW] == COUPLED and t.counts[BY_SWEEPS] == BY_MATRIX
+        is_sound and t.counts[ta.LAW] == ta.COUPLED and t.counts[ta.BY_SWEEPS] == ta.BY_MATRIX
     ):  # sweeps measure with the linkage itself
         least = ROUNDED * sweeps_of(table).scales[TOP_SPEED]
         residual = residual_of_laws(contacts, contacts.number[COUNT], problem, system, least)
         agrees = abs(first + second - predicted) <= AS_PREDICTED * size + rounding + ROUNDING * products(system)
         system.report[RESIDUAL] = residual
         system.report[CONVERGED] = (
-            1.0 if residual <= max(AS_SOLVED * t.settings[TOLERANCE], SUFFICES) and agrees else 0.0
+            1.0 if residual <= max(AS_SOLVED * t.settings[ta.TOLERANCE], SUFFICES) and agrees else 0.0
         )
         rows = system.G.shape[0]
         if not agrees and rows <= LARGEST_CHECKED:
@@ -102,7 +86,7 @@ def products(system):
 def velocities_after(s, t, x, problem, limits):
     """v_after of touched bodies and near limits; λᵀu_free and ½ λᵀΔu, what impulses take and give of energy [J]."""
     first, second = 0.0, 0.0
-    m = t.counts[SLOTS]
+    m = t.counts[ta.SLOTS]
     for r in range(m):
         i = t.reached[r]
         change = to_world(load9(s.world, i, 0), load6(x.answer, i, 0))
@@ -152,11 +136,11 @@ def residual_of_laws(contacts, count, problem, system, least):
 @routine
 def note_worst(b, contacts):
     """Which bodies press hardest in a solve that failed: for the message."""
-    b[WORST_A] = -1.0
+    b[ta.WORST_A] = -1.0
     most = -1.0
     for c in range(contacts.number[COUNT]):
         size = dot3(load3(contacts.impulse, c, 0), load3(contacts.impulse, c, 0))
         if not size <= most:
             most = size if size < math.inf else math.inf
-            b[WORST_A], b[WORST_B] = contacts.ids[c, BODY_A], contacts.ids[c, BODY_B]
-            b[WORST_SHAPE] = contacts.ids[c, SHAPE_B]
+            b[ta.WORST_A], b[ta.WORST_B] = contacts.ids[c, BODY_A], contacts.ids[c, BODY_B]
+            b[ta.WORST_SHAPE] = contacts.ids[c, SHAPE_B]

@@ -26,7 +26,8 @@ from linkwork.simulation.loading.accelerate import (
 from linkwork.simulation.moving import IMPLICIT, LIMITED, MOTORS, OK, moving_of
 from linkwork.simulation.touching.answers import to_body
 from linkwork.simulation.touching.arrays import SLOTS, problem_of, touch_of
-from linkwork.simulation.touching.problem import find_impulses, free_motion, near_limits, pose_problem
+from linkwork.simulation.touching.impulses import find_impulses
+from linkwork.simulation.touching.problem import free_motion, near_limits, pose_problem
 from linkwork.spatial.memory import add_to6, load3, load6, load9, store6
 from linkwork.spatial.vectors import ZERO6, dot6, wrench_to_parent
 

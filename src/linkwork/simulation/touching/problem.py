@@ -1,80 +1,31 @@
-"""From the contacts, near limits and loops of a step to the solver's problem, and from its answer to the end of the step.
-
-    v_free = v + h q̈        Λ by answers        v⁺ = v_free + M⁻¹Jᵀ λ        q⁺ = q ⊕ h (v⁺ + M⁻¹Jᵀ λ_push)
+"""From the contacts, near limits and loops of a step to the solver's problem: v_free = v + h q̈, Λ by `answers`.
 
 The velocity of a free joint is in axes that turn with its body. Contact is solved in the axes of the start of the step, so
-the turning is taken out before and put back after it. Theory: docs/theory/contact.md.
+the turning is taken out before and put back after it (`impulses`). Theory: docs/theory/contact.md.
 """
 
-import math
-
-from linkwork.contact.contact_list import COUNT, DIRECTED, ISOTROPIC, POINT
+from linkwork.contact.contact_list import DIRECTED, ISOTROPIC, POINT
 from linkwork.contact.solver.problem import (
-    CONVERGED,
-    ENERGY,
     LIMIT_GAP,
     LIMIT_RESTITUTION,
-    PENETRATION,
-    RESIDUAL,
     SIGN,
-    SWEEPS,
 )
 from linkwork.contact.solver.rows import aim_friction
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.aba import TWIST
 from linkwork.model.layout import COMPOUND, DOF, HELICAL, KIND, PARENT, Q, V
 from linkwork.simulation.constrained.constraints import constraints_of
-from linkwork.simulation.integrators.straight import go_straight, speed_up
+from linkwork.simulation.integrators.euler import speed_up
 from linkwork.simulation.loading.accelerate import move_placed
-from linkwork.simulation.momentum.momentum import add_efforts_of_bases, aim_centres
-from linkwork.simulation.moving import CONTACTS_GROW, KEEPS_MOMENTUM, OK, moving_of
-from linkwork.simulation.touching.answers import answer, answer_matrix, to_world, unmark_paths
-from linkwork.simulation.touching.arrays import (
-    ALL_ENERGY_LOST,
-    ALL_SWEEPS,
-    ANY_LIMITS,
-    BY_BOTH,
-    BY_MATRIX,
-    BY_SWEEPS,
-    BY_TREE,
-    COUPLED,
-    DEEPEST,
-    ENERGY_LOST,
-    FEWEST_BY_SWEEPS,
-    FIRST_MARK,
-    IMPULSES,
-    LAW,
-    LIMIT_BOUNCE,
-    LIMITS,
-    MARGIN,
-    NEEDED_LIMITS,
-    NEEDED_SLOTS,
-    NOT_CONVERGED,
-    PUSH,
-    SLOT_CAPACITY,
-    SLOTS,
-    WORST_RESIDUAL,
-    contacts_of,
-    problem_of,
-    size_problem,
-    system_of,
-    touch_of,
-)
-from linkwork.simulation.touching.balance import note_push
-from linkwork.simulation.touching.calling import solve_contacts
-from linkwork.simulation.touching.judging import judge_impulses
-from linkwork.spatial.memory import add_to6, load3, load6, load9, store3, store6
-from linkwork.spatial.rotations import add3, cross3, dot3, scale3, sub3
-from linkwork.spatial.vectors import join
+from linkwork.simulation.moving import CONTACTS_GROW, OK, moving_of
+from linkwork.simulation.touching import arrays as ta
+from linkwork.simulation.touching.answers import answer_matrix, to_world, unmark_paths
+from linkwork.simulation.touching.arrays import contacts_of, problem_of, size_problem, touch_of
+from linkwork.spatial.memory import load3, load6, load9, store3, store6
+from linkwork.spatial.rotations import add3, cross3, scale3, sub3
 
-PUSHED_TURN = 0.1  # [rad] by which a body may turn in a step to take back penetration
-MOST_LOOP_ROWS = 24  # of loops, of a solve by sweeps: each is an unknown beside the tree
 BODIES_PER_CONTACT = 6  # at most, for sweeps over all bodies to take less time than a matrix of responses
-MOST_BY_MATRIX = 1000  # rows of a problem whose matrix is made where sweeps do not converge
 NEAR = 1e-3  # [rad or m] distance to a limit from which on it is part of the problem, beside what a step may travel
-
-
-# ------------------------------------------------------------------------------------------------------- before the solve
 
 
 @routine
@@ -96,7 +47,7 @@ def near_limits(table, h):
     s = moving_of(table)
     t = touch_of(table)
     count = 0
-    if t.counts[ANY_LIMITS] == 0:
+    if t.counts[ta.ANY_LIMITS] == 0:
         return 0
     for i in range(s.tree.shape[0]):
         kind = s.tree[i, KIND]
@@ -159,13 +110,13 @@ def number_touched(table, count, limits):
             continue
         if t.slot_of[i] >= 0:
             t.slot_of[i] = slots
-            if slots < t.counts[SLOT_CAPACITY]:
+            if slots < t.counts[ta.SLOT_CAPACITY]:
                 t.reached[slots] = i
-            x.mark[i] = FIRST_MARK + slots
+            x.mark[i] = ta.FIRST_MARK + slots
             slots += 1
         else:
             parent = s.tree[i, PARENT]
-            x.mark[i] = x.mark[parent] if parent >= 0 else FIRST_MARK - 1
+            x.mark[i] = x.mark[parent] if parent >= 0 else ta.FIRST_MARK - 1
     return slots
 
 
@@ -194,11 +145,11 @@ def pose_problem(table, count, limits):
     t = touch_of(table)
     x = constraints_of(table)
     slots = number_touched(table, count, limits)
-    t.counts[NEEDED_SLOTS], t.counts[NEEDED_LIMITS] = slots, limits
-    if slots > t.counts[SLOT_CAPACITY] or limits > t.bound.shape[0]:
+    t.counts[ta.NEEDED_SLOTS], t.counts[ta.NEEDED_LIMITS] = slots, limits
+    if slots > t.counts[ta.SLOT_CAPACITY] or limits > t.bound.shape[0]:
         forget_all_slots(table)
         return CONTACTS_GROW
-    t.counts[SLOTS], t.counts[LIMITS] = slots, limits
+    t.counts[ta.SLOTS], t.counts[ta.LIMITS] = slots, limits
     size_problem(table, slots, count, limits, x.row.shape[0])
     problem = problem_of(table)
     for k in range(limits):
@@ -220,8 +171,8 @@ def pose_problem(table, count, limits):
     pose_limits(s, t, problem, slots, limits)
     pose_loops(s, t, x, problem)
     forget_slots(table, slots)
-    t.counts[BY_SWEEPS] = BY_TREE if is_for_sweeps(s, t, x, count, limits) else BY_MATRIX
-    if t.counts[BY_SWEEPS] != BY_MATRIX:
+    t.counts[ta.BY_SWEEPS] = ta.BY_TREE if is_for_sweeps(s, t, x, count, limits) else ta.BY_MATRIX
+    if t.counts[ta.BY_SWEEPS] != ta.BY_MATRIX:
         unmark_paths(table)
     else:
         answer_matrix(table, limits, problem.Lambda)
@@ -242,19 +193,13 @@ def sliding_of(s, t, data, c):
 
 
 @inlined
-def are_loops_for_sweeps(x):
-    """Whether there are no loops, or few. Couplings of joints are known to the matrix only."""
-    return x.row.shape[0] <= MOST_LOOP_ROWS and x.offset.shape[0] == 0
-
-
-@inlined
 def is_for_sweeps(s, t, x, count, limits):
-    """Whether the solve is made by sweeps over the tree: where contacts are many for its size. A threshold of one asks for
-    sweeps wherever they can be made."""
-    fewest = t.counts[FEWEST_BY_SWEEPS]
-    if t.counts[LAW] != COUPLED or count + limits < fewest or not are_loops_for_sweeps(x):
+    """Whether the solve is made by sweeps over the tree: where contacts, limits and loops are many for its size. Couplings
+    of joints are known to the matrix only. A threshold of one asks for sweeps wherever they can be made."""
+    fewest, many = t.counts[ta.FEWEST_BY_SWEEPS], count + limits + x.row.shape[0] // 3
+    if t.counts[ta.LAW] != ta.COUPLED or many < fewest or x.offset.shape[0] > 0:
         return False
-    return fewest <= 1 or BODIES_PER_CONTACT * (count + limits) >= s.tree.shape[0]
+    return fewest <= 1 or BODIES_PER_CONTACT * many >= s.tree.shape[0]
 
 
 @inlined
@@ -265,7 +210,7 @@ def pose_limits(s, t, problem, slots, limits):
         problem.limit_at[k] = 6 * slots + k
         problem.limit[k, SIGN] = 1.0 if side == 0 else -1.0
         problem.limit[k, LIMIT_GAP] = q - t.lower[t.whole[j]] if side == 0 else t.upper[t.whole[j]] - q
-        problem.limit[k, LIMIT_RESTITUTION] = t.settings[LIMIT_BOUNCE]
+        problem.limit[k, LIMIT_RESTITUTION] = t.settings[ta.LIMIT_BOUNCE]
         problem.limit_impulse[k] = t.held[t.whole[j], side]
         problem.v_free[6 * slots + k] = s.v[j]
         problem.v_before[6 * slots + k] = s.start_v[j]
@@ -285,167 +230,3 @@ def pose_loops(s, t, x, problem):
                     store6(problem.loop_row, r, 6 * side, row)
                     for e in range(6):
                         problem.loop_rate[r] += row[e] * t.twists[i, e]
-
-
-# -------------------------------------------------------------------------------------------------------- after the solve
-
-
-@routine
-def find_impulses(table, h, limits):
-    """Solves the problem: velocities after it into `v`, accelerations that lead there into `qdd`; OK or CONTACT_UNSOLVED.
-
-    Where sweeps over the tree do not converge, the matrix of responses is made too: contacts one by one need it. An answer
-    that is none is sought once more, from nothing.
-    """
-    s = moving_of(table)
-    t = touch_of(table)
-    x = constraints_of(table)
-    problem = problem_of(table)
-    status = solve_and_judge(table, h, limits)
-    if status == OK and is_for_matrix(table, limits):
-        made = system_of(table).report[SWEEPS]
-        answer_by_matrix(table, limits)
-        status = solve_and_judge(table, h, limits)
-        system_of(table).report[SWEEPS] += made
-    if status != OK:
-        forget_impulses(contacts_of(table), problem)
-        status = solve_and_judge(table, h, limits)
-    if status != OK:
-        forget_impulses(contacts_of(table), problem)
-        return status
-    for k in range(s.v.shape[0]):
-        s.v[k] += x.change[k]
-        s.qdd[k] += x.change[k] / h  # what joint forces that are taken at the end of the step followed
-    for k in range(limits):
-        t.held[t.whole[t.bound[k, 1]], t.bound[k, 2]] = problem.limit_impulse[k]
-    return OK
-
-
-@inlined
-def is_for_matrix(table, limits):
-    """Whether a solve over the tree did not converge, and the matrix is not too large."""
-    t = touch_of(table)
-    rows = 3 * contacts_of(table).number[COUNT] + limits
-    return t.counts[BY_SWEEPS] == BY_TREE and rows <= MOST_BY_MATRIX and system_of(table).report[CONVERGED] == 0.0
-
-
-@routine
-def answer_by_matrix(table, limits):
-    """Λ of a problem that was posed for sweeps, which go on."""
-    t = touch_of(table)
-    forget_slots(table, number_touched(table, contacts_of(table).number[COUNT], limits))
-    t.counts[BY_SWEEPS] = BY_BOTH
-    answer_matrix(table, limits, problem_of(table).Lambda)
-
-
-@routine
-def solve_and_judge(table, h, limits):
-    """Impulses by the law in use, and what the linkage does under them into `change`; OK or CONTACT_UNSOLVED."""
-    solve_contacts(table, h, limits, IMPULSES)
-    answer(table, limits, problem_of(table).impulse, constraints_of(table).change)
-    return judge_impulses(table, limits)
-
-
-@inlined
-def forget_impulses(contacts, problem):
-    """The next solve begins from nothing."""
-    for c in range(contacts.number[COUNT]):
-        store3(contacts.impulse, c, 0, (0.0, 0.0, 0.0))
-    for k in range(problem.limit_impulse.shape[0]):
-        problem.limit_impulse[k] = 0.0
-    for k in range(problem.loop_impulse.shape[0]):
-        problem.loop_impulse[k] = 0.0
-
-
-@routine
-def move_on(table, h, limits):
-    """After the solve: coordinates, what is kept of momentum, and the numbers of the report."""
-    s = moving_of(table)
-    t = touch_of(table)
-    x = constraints_of(table)
-    problem = problem_of(table)
-    solve_contacts(table, h, limits, PUSH)
-    deepest = system_of(table).report[PENETRATION]
-    for k in range(s.v.shape[0]):
-        s.u[k] = s.v[k]
-    if is_pushing(problem.push):
-        answer(table, limits, problem.push, x.change)
-        share = shorten_push(s, x.answer, problem, deepest, h)
-        for k in range(s.v.shape[0]):
-            s.u[k] += share * x.change[k]
-        note_push(s, t, x.answer, share * h, deepest <= t.settings[MARGIN])
-    note_momentum(table, h)
-    go_straight(s, s.u, h)
-    note_report(t, system_of(table).report)
-
-
-@inlined
-def is_pushing(push):
-    pushing = False
-    for k in range(push.shape[0]):
-        pushing = pushing or push[k] != 0.0
-    return pushing
-
-
-@routine
-def shorten_push(s, moved, problem, deepest, h):
-    """Shortens pseudo impulses that would move bodies farther than they are to be pushed apart; returns the share left.
-
-    Bodies whose joints let them part only by a long way round would jump there. moved: (n, 6) velocities by the push.
-    """
-    for k in range(problem.limit_at.shape[0]):
-        deepest = max(deepest, -problem.limit[k, LIMIT_GAP])
-    way, turn = 0.0, 0.0
-    for i in range(s.tree.shape[0]):
-        w, v = load3(moved, i, 0), load3(moved, i, 3)
-        way, turn = max(way, dot3(v, v)), max(turn, dot3(w, w))
-    share = 1.0
-    if h * math.sqrt(way) > deepest:
-        share = deepest / (h * math.sqrt(way))
-    if share * h * math.sqrt(turn) > PUSHED_TURN:
-        share = PUSHED_TURN / (h * math.sqrt(turn))
-    if share < 1.0:
-        for k in range(problem.push.shape[0]):
-            problem.push[k] *= share
-    return share
-
-
-@inlined
-def note_momentum(table, h):
-    """Impulses change the momentum that floating trees are to have.
-
-    To correct coordinates takes no impulse, but moves the centre of mass by h Σf / m past the world's origin: the momentum
-    about that point changes with it. What a tree does to itself, by limits or by touching itself, moves no centre of mass.
-    """
-    s = moving_of(table)
-    if s.counts[KEEPS_MOMENTUM] == 0:
-        return
-    t = touch_of(table)
-    problem = problem_of(table)
-    for r in range(t.counts[SLOTS]):
-        tree = s.tree_of[t.reached[r]]
-        if tree >= 0:
-            f = (problem.impulse[6 * r + 3], problem.impulse[6 * r + 4], problem.impulse[6 * r + 5])
-            n = (problem.impulse[6 * r], problem.impulse[6 * r + 1], problem.impulse[6 * r + 2])
-            add_to6(s.kept, tree, 0, join(add3(n, cross3(load3(problem.origin, r, 0), f)), f))
-    add_efforts_of_bases(table, h)
-    aim_centres(table, h)
-    for r in range(t.counts[SLOTS]):
-        tree = s.tree_of[t.reached[r]]
-        if tree >= 0 and s.base[tree] >= 0:
-            f = (problem.push[6 * r + 3], problem.push[6 * r + 4], problem.push[6 * r + 5])
-            moved = scale3(h / s.composite[s.base[tree], 0], f)
-            store3(s.centre, tree, 0, add3(load3(s.centre, tree, 0), moved))
-            n = cross3(moved, load3(s.kept, tree, 3))
-            add_to6(s.kept, tree, 0, join(n, (0.0, 0.0, 0.0)))
-
-
-@inlined
-def note_report(t, report):
-    totals = t.totals
-    totals[WORST_RESIDUAL] = max(totals[WORST_RESIDUAL], report[RESIDUAL])
-    totals[ALL_SWEEPS] += report[SWEEPS]
-    totals[DEEPEST] = max(totals[DEEPEST], report[PENETRATION])
-    totals[ENERGY_LOST] -= report[ENERGY]
-    totals[ALL_ENERGY_LOST] -= report[ENERGY]
-    totals[NOT_CONVERGED] += 1.0 - report[CONVERGED]

@@ -8,34 +8,11 @@ The next step begins with parts of twice the length of the last ones. So every s
 
 from linkwork.contact.contact_list import forget_sums, settle_sums, take_back_contacts
 from linkwork.core.jit import inlined, routine
-from linkwork.simulation.moving import (
-    CONTACT_GAINS,
-    CONTACT_UNSOLVED,
-    ENERGY_DEBT,
-    LOOPS_OPEN,
-    OK,
-    OVERFLOW,
-    SUBSTEP_WISH,
-    moving_of,
-)
+from linkwork.simulation import moving as mv
+from linkwork.simulation.moving import moving_of
 from linkwork.simulation.stepping.saving import put_back, save_state
-from linkwork.simulation.touching.arrays import (
-    CORRECTED,
-    CORRECTION,
-    LENGTH_WISH,
-    PART_DEBT,
-    PART_TOTALS,
-    PART_WISH,
-    PUSH_WORK,
-    SHORTENED,
-    STEP,
-    TOUCHED,
-    WAS_TOUCHING,
-    WAY_TOTALS,
-    WHOLE_TOTALS,
-    contacts_of,
-    touch_of,
-)
+from linkwork.simulation.touching import arrays as ta
+from linkwork.simulation.touching.arrays import contacts_of, touch_of
 from linkwork.simulation.touching.balance import judge_balance, settle_balance
 from linkwork.simulation.touching.judging import note_worst
 
@@ -49,7 +26,7 @@ def begin_parts(table, h):
     s = moving_of(table)
     t = touch_of(table)
     remember_whole(s, t)
-    t.balance[CORRECTED] = t.settings[CORRECTION]
+    t.balance[ta.CORRECTED] = t.settings[ta.CORRECTION]
     forget_sums(contacts_of(table))
     for j in range(s.v.shape[0]):
         for side in range(4):
@@ -64,10 +41,10 @@ def begin_part_of(table, h, length):
     t = touch_of(table)
     save_state(s, t.began_q, t.began_v, t.began_kept)
     for k in range(t.totals.shape[0]):
-        t.safe_totals[PART_TOTALS, k] = t.totals[k]
-    t.balance[PART_WISH], t.balance[PART_DEBT] = s.numbers[SUBSTEP_WISH], s.numbers[ENERGY_DEBT]
-    t.balance[WAS_TOUCHING] = 0.0
-    t.settings[CORRECTION] = t.balance[CORRECTED] * (length / h)
+        t.safe_totals[ta.PART_TOTALS, k] = t.totals[k]
+    t.balance[ta.PART_WISH], t.balance[ta.PART_DEBT] = s.numbers[mv.SUBSTEP_WISH], s.numbers[mv.ENERGY_DEBT]
+    t.balance[ta.WAS_TOUCHING] = 0.0
+    t.settings[ta.CORRECTION] = t.balance[ta.CORRECTED] * (length / h)
 
 
 @routine
@@ -79,27 +56,27 @@ def end_part(table, h, left, length, status):
     """
     s = moving_of(table)
     t = touch_of(table)
-    has_touched = t.balance[WAS_TOUCHING] != 0.0
-    if status == OK and has_touched:
+    has_touched = t.balance[ta.WAS_TOUCHING] != 0.0
+    if status == mv.OK and has_touched:
         status = judge_balance(table, length)
-        if status == CONTACT_GAINS and length <= h * SHORTEST_FOR_GAINS:
-            status = OK  # what it gained is taken back from its velocities
-        if status != OK:
+        if status == mv.CONTACT_GAINS and length <= h * SHORTEST_FOR_GAINS:
+            status = mv.OK  # what it gained is taken back from its velocities
+        if status != mv.OK:
             note_worst(t.balance, contacts_of(table))
             take_back_contacts(contacts_of(table))
             take_back_part(s, t)
-            s.numbers[SUBSTEP_WISH], s.numbers[ENERGY_DEBT] = t.balance[PART_WISH], t.balance[PART_DEBT]
-    settle_impulses(table, status == OK)
-    if status == OK:
+            s.numbers[mv.SUBSTEP_WISH], s.numbers[mv.ENERGY_DEBT] = t.balance[ta.PART_WISH], t.balance[ta.PART_DEBT]
+    settle_impulses(table, status == mv.OK)
+    if status == mv.OK:
         if has_touched:
             settle_balance(table)
         left = left - length if length < left else 0.0
         if left > 0.0:
-            return OK, left, left if left < 1.5 * length else length
+            return mv.OK, left, left if left < 1.5 * length else length
     elif is_cured_by_shorter(status) and length > h * SHORTEST:
         for k in range(t.totals.shape[0]):
-            t.totals[k] = t.safe_totals[PART_TOTALS, k]
-        return OK, left, 0.5 * length
+            t.totals[k] = t.safe_totals[ta.PART_TOTALS, k]
+        return mv.OK, left, 0.5 * length
     end_parts(s, t, h, length, status)
     return status, left, 0.0
 
@@ -121,20 +98,20 @@ def settle_impulses(table, stands):
 @inlined
 def end_parts(s, t, h, length, status):
     """The end of a step, in parts or not."""
-    t.settings[CORRECTION] = t.balance[CORRECTED]
-    t.balance[LENGTH_WISH] = 0.0
-    t.totals[STEP] = h
-    if status != OK:
+    t.settings[ta.CORRECTION] = t.balance[ta.CORRECTED]
+    t.balance[ta.LENGTH_WISH] = 0.0
+    t.totals[ta.STEP] = h
+    if status != mv.OK:
         take_back_whole(s, t)
     elif length < h:
-        t.totals[SHORTENED] += 1.0
-        t.balance[LENGTH_WISH] = 2.0 * length if 2.0 * length < h else 0.0
+        t.totals[ta.SHORTENED] += 1.0
+        t.balance[ta.LENGTH_WISH] = 2.0 * length if 2.0 * length < h else 0.0
 
 
 @inlined
 def first_length(t, h):
     """h, or that by a power of two which is at most the length wished for [s]."""
-    wish, span = t.balance[LENGTH_WISH], h
+    wish, span = t.balance[ta.LENGTH_WISH], h
     if wish > 0.0:
         while span > 1.0001 * wish and span > h * SHORTEST:
             span *= 0.5
@@ -143,14 +120,16 @@ def first_length(t, h):
 
 @inlined
 def is_cured_by_shorter(status):
-    return status == CONTACT_GAINS or status == CONTACT_UNSOLVED or status == OVERFLOW or status == LOOPS_OPEN
+    return (
+        status == mv.CONTACT_GAINS or status == mv.CONTACT_UNSOLVED or status == mv.OVERFLOW or status == mv.LOOPS_OPEN
+    )
 
 
 @inlined
 def remember_whole(s, t):
     save_state(s, t.safe_q, t.safe_v, t.safe_kept)
     for k in range(t.totals.shape[0]):
-        t.safe_totals[WHOLE_TOTALS, k] = t.totals[k]
+        t.safe_totals[ta.WHOLE_TOTALS, k] = t.totals[k]
 
 
 @inlined
@@ -158,7 +137,7 @@ def take_back_whole(s, t):
     """All parts; what is known of pressing contacts and of impulses stays, as first guesses."""
     put_back(s, t.safe_q, t.safe_v, t.safe_kept)
     for k in range(t.totals.shape[0]):
-        t.totals[k] = t.safe_totals[WHOLE_TOTALS, k]
+        t.totals[k] = t.safe_totals[ta.WHOLE_TOTALS, k]
 
 
 @inlined
@@ -170,8 +149,8 @@ def take_back_part(s, t):
 def remember_totals(table):
     """Before a part whose way is looked at: what it adds to, so that it can be taken back."""
     t = touch_of(table)
-    if t.balance[WAS_TOUCHING] != 0.0:
-        t.balance[WAS_TOUCHING] = TOUCHED  # and bodies are placed where the part before ended
+    if t.balance[ta.WAS_TOUCHING] != 0.0:
+        t.balance[ta.WAS_TOUCHING] = ta.TOUCHED  # and bodies are placed where the part before ended
     for k in range(t.totals.shape[0]):
-        t.safe_totals[WAY_TOTALS, k] = t.totals[k]
-    return t.balance[PUSH_WORK]
+        t.safe_totals[ta.WAY_TOTALS, k] = t.totals[k]
+    return t.balance[ta.PUSH_WORK]

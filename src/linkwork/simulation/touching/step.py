@@ -7,10 +7,9 @@ from linkwork.core.jit import inlined, routine
 from linkwork.simulation.integrators import euler
 from linkwork.simulation.integrators.chart import EVALUATE
 from linkwork.simulation.integrators.euler import BY_EULER, BY_VARIATIONAL, end_whipping, move, where_joints_act
-from linkwork.simulation.integrators.gaining import end_flight
 from linkwork.simulation.integrators.variational.variational import begin as begin_variational
 from linkwork.simulation.integrators.variational.variational import resume as resume_variational
-from linkwork.simulation.integrators.whipping import whips
+from linkwork.simulation.integrators.whipping import end_flight, whips
 from linkwork.simulation.loading.accelerate import AT_END
 from linkwork.simulation.loading.acting import BY_LIMIT
 from linkwork.simulation.momentum.momentum import add_impulses
@@ -18,27 +17,18 @@ from linkwork.simulation.moving import KEEPS_MOMENTUM, OK, RULE, moving_of
 from linkwork.simulation.stepping.driver import make_finish
 from linkwork.simulation.stepping.evaluate_loops import close_any, evaluate_any
 from linkwork.simulation.stepping.saving import save_start
-from linkwork.simulation.touching.arrays import (
-    ENERGY_START,
-    LAST_PART,
-    LIMITS,
-    SLOTS,
-    TURNED,
-    WAS_TOUCHING,
-    contacts_of,
-    next_meeting,
-    searches,
-    touch_of,
-)
+from linkwork.simulation.touching import arrays as ta
+from linkwork.simulation.touching.arrays import contacts_of, next_meeting, searches, touch_of
 from linkwork.simulation.touching.balance import open_balance
 from linkwork.simulation.touching.calling import find, shorter_part
+from linkwork.simulation.touching.impulses import find_impulses, move_on
 from linkwork.simulation.touching.motors import (
     accelerate_as_judged,
     act_otherwise,
     are_motors_limited,
     meet_with_motors,
 )
-from linkwork.simulation.touching.problem import find_impulses, free_motion, move_on, near_limits, pose_problem
+from linkwork.simulation.touching.problem import free_motion, near_limits, pose_problem
 from linkwork.simulation.touching.search.changes import note_pressing
 from linkwork.simulation.touching.shortening import remember_totals, take_back_part
 from linkwork.simulation.touching.turning import turn_half_way
@@ -69,8 +59,8 @@ def sum_impulses(table, h):
     """A part of h [s] was made: what contacts and limits gave in it."""
     t = touch_of(table)
     sum_part(contacts_of(table))
-    t.balance[LAST_PART] = h
-    for k in range(t.counts[LIMITS]):
+    t.balance[ta.LAST_PART] = h
+    for k in range(t.counts[ta.LIMITS]):
         place, side = t.whole[t.bound[k, 1]], t.bound[k, 2]
         t.summed[place, 2 + side] += t.held[place, side]
 
@@ -78,13 +68,13 @@ def sum_impulses(table, h):
 @inlined
 def note_turns(s, t, h):
     """Which body turns most by forces alone, if that is more than once around in h [s]: no law of contact sees that."""
-    t.counts[TURNED] = 0
+    t.counts[ta.TURNED] = 0
     most = (2.0 * math.pi / h) ** 2
     for i in range(s.tree.shape[0]):
         w = load3(t.twists, i, 0)
         if dot3(w, w) > most:
             most = dot3(w, w)
-            t.counts[TURNED] = i + 1
+            t.counts[ta.TURNED] = i + 1
 
 
 @routine
@@ -179,7 +169,7 @@ def end_touching(table, h, status, count):
             status = meet(table, h, count, limits)
         else:
             t = touch_of(table)
-            t.counts[SLOTS], t.counts[LIMITS] = 0, 0
+            t.counts[ta.SLOTS], t.counts[ta.LIMITS] = 0, 0
             status = end_untouched(table, h)
     if status == OK:
         status = close_any(table)
@@ -196,8 +186,8 @@ def meet(table, h, count, limits):
     """Solves contacts and near limits, with motors within their limits, and moves on; OK or a failure."""
     status = OK
     balance = touch_of(table).balance
-    balance[WAS_TOUCHING] = 1.0
-    end_flight(moving_of(table), balance[ENERGY_START])
+    balance[ta.WAS_TOUCHING] = 1.0
+    end_flight(moving_of(table), balance[ta.ENERGY_START])
     if are_motors_limited(table):
         status, limits = meet_with_motors(table, h, count, limits)
     else:

@@ -7,8 +7,7 @@ leaf to root   F = own loads + Σ Xᵀ F_child,   r = Sᵀ F + efforts and sprin
 import math
 
 from linkwork.core.jit import inlined, kernel
-from linkwork.loops.frames import L_P
-from linkwork.loops.rows import constrained_direction
+from linkwork.loops.frames import L_P, constrained_direction
 from linkwork.model.kernels.joint_kernels import (
     body_pose,
     helical_pose,

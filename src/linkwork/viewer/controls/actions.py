@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linkwork.core.units import unit
-from linkwork.dynamics.front import body_poses
+from linkwork.dynamics.quantities.motion import body_poses
 from linkwork.errors import LinkworkError, StateError
 from linkwork.simulation.loading.loads import Load
 from linkwork.viewer.controls.hand import hand_stiffness

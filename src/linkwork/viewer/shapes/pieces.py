@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.core.arrays import FloatArray, IntArray
-from linkwork.dynamics.front import body_poses
+from linkwork.dynamics.quantities.motion import body_poses
 from linkwork.errors import FormatError, LinkworkWarning
 from linkwork.model import layout
 from linkwork.model.model import Model

@@ -6,6 +6,7 @@ velocity metric, after a horizon, which go on moving. Theory: docs/theory/adapti
 
 import math
 
+from linkwork.adaptive import workspace as ws
 from linkwork.adaptive.dynamics.region.articulated_metric import (
     NOTHING,
     assemble_opened,
@@ -25,25 +26,6 @@ from linkwork.adaptive.dynamics.region.turns import (
 from linkwork.adaptive.frontier import pop, push, sort_open
 from linkwork.adaptive.measures import CLOSE_FRACTION, NO_LIMIT, is_summed, squared_limit
 from linkwork.adaptive.nodes import carries_joint, is_active
-from linkwork.adaptive.workspace import (
-    ACTIVE,
-    CHOSEN,
-    HEAP_COUNT,
-    JOINED,
-    JOINT_COUNT,
-    MAX_JOINT,
-    MAX_QUEUE,
-    OPEN,
-    OPEN_COUNT,
-    OVERFLOW,
-    REBUILD,
-    SETTLED,
-    SORTED_COUNT,
-    SUM_JOINT,
-    SUM_QUEUE,
-    TURN,
-    UNIT,
-)
 from linkwork.assembly.node_table import INDEX, JOIN, LEFT, NODE_KIND, RIGHT, UP
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.dca.nodes import HANG_L, JOIN_L, L_N
@@ -86,7 +68,7 @@ def levels(plan):
 @routine
 def count_opened(plan, mechanism, run):
     count = 0
-    for k in range(run.counts[OPEN_COUNT]):
+    for k in range(run.counts[ws.OPEN_COUNT]):
         if is_counted(plan, mechanism, run.opened[k]):
             count += 1
     return count
@@ -117,7 +99,7 @@ def velocity_ahead(plan, mechanism, c, run, node, i, d, horizon):
 @routine
 def find_speeds(plan, mechanism, c, run, horizon):
     """Own parts of the velocity metric of open nodes: after `horizon` seconds, were all joints free."""
-    for k in range(run.counts[OPEN_COUNT]):
+    for k in range(run.counts[ws.OPEN_COUNT]):
         node = run.opened[k]
         speed = 0.0
         if carries_joint(plan, node):
@@ -132,13 +114,13 @@ def find_speeds(plan, mechanism, c, run, horizon):
 @routine
 def sum_over_subtrees(plan, run):
     """Own parts of both metrics → sums over subtrees."""
-    for k in range(run.counts[OPEN_COUNT]):
+    for k in range(run.counts[ws.OPEN_COUNT]):
         node = run.opened[k]
         for side in (LEFT, RIGHT):
             child = plan.nodes[node, side]
             if child >= 0:
                 run.value[node] += run.value[child]
-                if run.flag[child] & OPEN:
+                if run.flag[child] & ws.OPEN:
                     run.speed[node] += run.speed[child]
 
 
@@ -147,7 +129,7 @@ def hidden_limit(run, measure, tolerance):
     """What a rigid node may hide of the acceleration metric, squared."""
     limit = squared_limit(measure, run, tolerance)
     if is_summed(measure):  # every open node may close: their sum, and what the frontier hides, must stay within
-        limit = max(0.0, limit - run.metric_sums[SUM_QUEUE]) / (1 + run.counts[OPEN_COUNT])
+        limit = max(0.0, limit - run.metric_sums[ws.SUM_QUEUE]) / (1 + run.counts[ws.OPEN_COUNT])
     return limit
 
 
@@ -156,19 +138,19 @@ def matters(run, node, speed, limit, horizon):
     """Whether a node moves, or would begin to, by more than may be hidden; what is active stays so down to a fraction."""
     if is_active(run, node):
         limit *= CLOSE_FRACTION * CLOSE_FRACTION
-    step = horizon / run.metric_sums[UNIT]  # velocities are not in the unit of the metric's sums
+    step = horizon / run.metric_sums[ws.UNIT]  # velocities are not in the unit of the metric's sums
     return run.value[node] > limit or speed > limit * step * step
 
 
 @routine
 def choose_by_tolerance(plan, run, limit, horizon):
-    for k in range(run.counts[OPEN_COUNT] - 1, -1, -1):
+    for k in range(run.counts[ws.OPEN_COUNT] - 1, -1, -1):
         node = run.opened[k]
         up = plan.nodes[node, UP]
-        if up >= 0 and run.flag[up] & CHOSEN == 0:
+        if up >= 0 and run.flag[up] & ws.CHOSEN == 0:
             continue
         if run.wanted[node] > 0 or matters(run, node, run.speed[node], limit, horizon):
-            run.flag[node] |= CHOSEN
+            run.flag[node] |= ws.CHOSEN
 
 
 @routine
@@ -178,13 +160,13 @@ def choose_wanted(plan, mechanism, run, most):
     Joints on the way to a turn wait, unless there is room for them later. Returns how many were chosen.
     """
     handicap = CLOSE_FRACTION * CLOSE_FRACTION  # a power of two
-    run.counts[HEAP_COUNT] = 0
+    run.counts[ws.HEAP_COUNT] = 0
     chosen = 0
-    for k in range(run.counts[OPEN_COUNT]):
+    for k in range(run.counts[ws.OPEN_COUNT]):
         node = run.opened[k]
         if run.wanted[node] > 0 and is_counted(plan, mechanism, node):
             chosen += 1
-    for k in range(run.counts[OPEN_COUNT] - 1, -1, -1):
+    for k in range(run.counts[ws.OPEN_COUNT] - 1, -1, -1):
         node = run.opened[k]
         up = plan.nodes[node, UP]
         if not is_active(run, node):
@@ -193,21 +175,21 @@ def choose_wanted(plan, mechanism, run, most):
         if counted:
             i = plan.nodes[node, INDEX]
             run.waits[i] = 0
-            if run.turns[i, TURN] == HAS_TURN and run.wanted[node] == 0:
+            if run.turns[i, ws.TURN] == HAS_TURN and run.wanted[node] == 0:
                 if chosen < most:
                     chosen += 1
-                    run.flag[node] |= CHOSEN
+                    run.flag[node] |= ws.CHOSEN
                     continue
                 end_turn(plan, run, i, NONE)  # the number was made smaller
         if run.wanted[node] > 0:
-            run.flag[node] |= CHOSEN
+            run.flag[node] |= ws.CHOSEN
             continue
         if run.called[node] > 0:
-            run.flag[node] |= CHOSEN
+            run.flag[node] |= ws.CHOSEN
             if not counted:
                 continue
             run.waits[plan.nodes[node, INDEX]] = 1
-        if up < 0 or run.flag[up] & CHOSEN:
+        if up < 0 or run.flag[up] & ws.CHOSEN:
             push(run.heap, run.speed, run.counts, node)
     return chosen
 
@@ -221,7 +203,7 @@ def choose_by_number(plan, mechanism, run, limit, horizon, most):
     """
     handicap = CLOSE_FRACTION * CLOSE_FRACTION  # a power of two
     chosen = choose_wanted(plan, mechanism, run, most)
-    while run.counts[HEAP_COUNT] > 0:
+    while run.counts[ws.HEAP_COUNT] > 0:
         node = pop(run.heap, run.speed, run.counts)
         speed = run.speed[node] if is_active(run, node) else run.speed[node] / handicap
         if not matters(run, node, speed, limit, horizon):
@@ -229,8 +211,8 @@ def choose_by_number(plan, mechanism, run, limit, horizon, most):
         counted = is_counted(plan, mechanism, node)
         if counted and chosen >= most:
             continue
-        is_on_the_way = run.flag[node] & CHOSEN != 0
-        run.flag[node] |= CHOSEN
+        is_on_the_way = run.flag[node] & ws.CHOSEN != 0
+        run.flag[node] |= ws.CHOSEN
         if counted:
             i = plan.nodes[node, INDEX]
             run.waits[i] = 1 if has_settled(run, i) and speed > 0.0 else 0
@@ -239,7 +221,7 @@ def choose_by_number(plan, mechanism, run, limit, horizon, most):
             continue
         for side in (LEFT, RIGHT):
             child = plan.nodes[node, side]
-            if child >= 0 and run.flag[child] & OPEN and run.flag[child] & CHOSEN == 0:
+            if child >= 0 and run.flag[child] & ws.OPEN and run.flag[child] & ws.CHOSEN == 0:
                 push(run.heap, run.speed, run.counts, child)
     use_room(plan, mechanism, run, most - chosen)
 
@@ -247,9 +229,9 @@ def choose_by_number(plan, mechanism, run, limit, horizon, most):
 @routine
 def use_room(plan, mechanism, run, room):
     """Waiting joints with nothing active below them leave the choice; others of them move where there is room."""
-    for k in range(run.counts[OPEN_COUNT]):
+    for k in range(run.counts[ws.OPEN_COUNT]):
         node = run.opened[k]
-        if run.flag[node] & CHOSEN == 0 or not is_counted(plan, mechanism, node):
+        if run.flag[node] & ws.CHOSEN == 0 or not is_counted(plan, mechanism, node):
             continue
         i = plan.nodes[node, INDEX]
         if run.waits[i] == 0:
@@ -257,15 +239,15 @@ def use_room(plan, mechanism, run, room):
         below = False
         for side in (LEFT, RIGHT):
             child = plan.nodes[node, side]
-            below = below or (child >= 0 and run.flag[child] & CHOSEN != 0)
+            below = below or (child >= 0 and run.flag[child] & ws.CHOSEN != 0)
         if not below:
             run.waits[i] = 0
-            run.flag[node] &= 255 - CHOSEN
-    for k in range(run.counts[OPEN_COUNT] - 1, -1, -1):
+            run.flag[node] &= 255 - ws.CHOSEN
+    for k in range(run.counts[ws.OPEN_COUNT] - 1, -1, -1):
         node = run.opened[k]
         if room <= 0:
             break
-        if run.flag[node] & CHOSEN and is_counted(plan, mechanism, node) and run.waits[plan.nodes[node, INDEX]] != 0:
+        if run.flag[node] & ws.CHOSEN and is_counted(plan, mechanism, node) and run.waits[plan.nodes[node, INDEX]] != 0:
             run.waits[plan.nodes[node, INDEX]] = 0
             room -= 1
 
@@ -277,7 +259,7 @@ def own_part(plan, mechanism, run, node):
     j = mechanism.tree[i, V]
     own = 0.0
     for d in range(mechanism.tree[i, DOF]):
-        x = run.metric_sums[UNIT] * run.metric_qdd[j + d]
+        x = run.metric_sums[ws.UNIT] * run.metric_qdd[j + d]
         own += mechanism.weight[j + d] * x * x
     return own
 
@@ -288,26 +270,26 @@ def sum_up_hidden(plan, mechanism, run):
     total = 0.0
     largest = 0.0
     whole = 0.0
-    for k in range(run.counts[OPEN_COUNT]):
+    for k in range(run.counts[ws.OPEN_COUNT]):
         node = run.opened[k]
         if plan.nodes[node, UP] < 0:
             whole = run.value[node]
-            if run.flag[node] & CHOSEN == 0:
+            if run.flag[node] & ws.CHOSEN == 0:
                 total = whole
                 largest = whole
-        if run.flag[node] & CHOSEN:
+        if run.flag[node] & ws.CHOSEN:
             if carries_joint(plan, node) and run.waits[plan.nodes[node, INDEX]] != 0:
                 own = own_part(plan, mechanism, run, node)
                 total += own
                 largest = max(largest, own)
             for side in (LEFT, RIGHT):
                 child = plan.nodes[node, side]
-                if child >= 0 and run.flag[child] & CHOSEN == 0:
+                if child >= 0 and run.flag[child] & ws.CHOSEN == 0:
                     total += run.value[child]
                     largest = max(largest, run.value[child])
-    run.metric_sums[SUM_QUEUE] = total
-    run.metric_sums[MAX_QUEUE] = largest
-    run.metric_sums[SUM_JOINT] = max(0.0, whole - total)
+    run.metric_sums[ws.SUM_QUEUE] = total
+    run.metric_sums[ws.MAX_QUEUE] = largest
+    run.metric_sums[ws.SUM_JOINT] = max(0.0, whole - total)
 
 
 @routine
@@ -320,7 +302,7 @@ def choose(plan, mechanism, c, run, settings):
     if ready == ALL_BUT_DIRTY:
         renew_dirty(plan, mechanism, c, run)
     elif ready != ALL_READY:
-        bad = assemble_opened(plan, mechanism, c, run, ACTIVE | REBUILD if ready == NOT_READY else REBUILD)
+        bad = assemble_opened(plan, mechanism, c, run, ws.ACTIVE | ws.REBUILD if ready == NOT_READY else ws.REBUILD)
         if bad >= 0:
             return bad
     solve_opened(plan, mechanism, c, run, run.metric_qdd)
@@ -328,16 +310,16 @@ def choose(plan, mechanism, c, run, settings):
     if most < NO_LIMIT:
         missing = 0
         if most > 0:
-            newcomers = min(max(2 * run.counts[JOINED], levels(plan)), int(NEWCOMERS * most))
+            newcomers = min(max(2 * run.counts[ws.JOINED], levels(plan)), int(NEWCOMERS * most))
             newcomers = max(newcomers, LEAST_NEWCOMERS)
             missing = max(most - count_opened(plan, mechanism, run), newcomers)
-        budget = run.counts[JOINT_COUNT] + missing
+        budget = run.counts[ws.JOINT_COUNT] + missing
     # A sum over all parts needs room for the parts that are to close.
     goal = ROOM * tolerance if is_summed(measure) else tolerance
     expand_metric(plan, mechanism, c, run, run.metric_qdd, measure, goal, budget, NO_LIMIT)
-    if not run.metric_sums[SUM_JOINT] + run.metric_sums[SUM_QUEUE] < math.inf:
-        return OVERFLOW
-    sort_open(run.opened, run.heap[run.counts[HEAP_COUNT] :], run.counts)
+    if not run.metric_sums[ws.SUM_JOINT] + run.metric_sums[ws.SUM_QUEUE] < math.inf:
+        return ws.OVERFLOW
+    sort_open(run.opened, run.heap[run.counts[ws.HEAP_COUNT] :], run.counts)
     limit = hidden_limit(run, measure, tolerance)
     find_speeds(plan, mechanism, c, run, settings[HORIZON])
     if most == NO_LIMIT:
@@ -346,7 +328,7 @@ def choose(plan, mechanism, c, run, settings):
         sum_over_subtrees(plan, run)
         choose_by_tolerance(plan, run, limit, settings[HORIZON])
     else:
-        run.counts[SETTLED] = 0
+        run.counts[ws.SETTLED] = 0
         if settings[TOUCHES] != 0.0:
             forget_turns(run)
         elif settings[STEPPED] != 0.0:
@@ -370,11 +352,11 @@ def measure_again(plan, mechanism, c, run, settings):
         return bad
     solve_opened(plan, mechanism, c, run, run.metric_qdd)
     expand_metric(
-        plan, mechanism, c, run, run.metric_qdd, measure, settings[TOLERANCE], run.counts[JOINT_COUNT], NO_LIMIT
+        plan, mechanism, c, run, run.metric_qdd, measure, settings[TOLERANCE], run.counts[ws.JOINT_COUNT], NO_LIMIT
     )
-    if not run.metric_sums[SUM_JOINT] + run.metric_sums[SUM_QUEUE] < math.inf:
-        return OVERFLOW
-    sort_open(run.opened, run.heap[run.counts[HEAP_COUNT] :], run.counts)
+    if not run.metric_sums[ws.SUM_JOINT] + run.metric_sums[ws.SUM_QUEUE] < math.inf:
+        return ws.OVERFLOW
+    sort_open(run.opened, run.heap[run.counts[ws.HEAP_COUNT] :], run.counts)
     sum_over_subtrees(plan, run)
     sum_up_hidden(plan, mechanism, run)
     return -1
@@ -382,7 +364,7 @@ def measure_again(plan, mechanism, c, run, settings):
 
 @routine
 def clear_waits(plan, run):
-    for k in range(run.counts[OPEN_COUNT]):
+    for k in range(run.counts[ws.OPEN_COUNT]):
         if carries_joint(plan, run.opened[k]):
             run.waits[plan.nodes[run.opened[k], INDEX]] = 0
 
@@ -396,15 +378,15 @@ def choose_all(plan, mechanism, run):
     joints = 0
     for node in range(count):
         run.opened[node] = node
-        run.flag[node] |= OPEN | CHOSEN
+        run.flag[node] |= ws.OPEN | ws.CHOSEN
         if carries_joint(plan, node) and mechanism.tree[plan.nodes[node, INDEX], DOF] > 0:
             joints += 1
-    run.counts[OPEN_COUNT] = count
-    run.counts[SORTED_COUNT] = count
-    run.counts[HEAP_COUNT] = 0
-    run.counts[JOINT_COUNT] = joints
-    run.metric_sums[MAX_QUEUE] = 0.0
-    run.metric_sums[SUM_QUEUE] = 0.0
-    run.metric_sums[MAX_JOINT] = 0.0
-    run.metric_sums[SUM_JOINT] = 0.0
-    run.metric_sums[UNIT] = 1.0
+    run.counts[ws.OPEN_COUNT] = count
+    run.counts[ws.SORTED_COUNT] = count
+    run.counts[ws.HEAP_COUNT] = 0
+    run.counts[ws.JOINT_COUNT] = joints
+    run.metric_sums[ws.MAX_QUEUE] = 0.0
+    run.metric_sums[ws.SUM_QUEUE] = 0.0
+    run.metric_sums[ws.MAX_JOINT] = 0.0
+    run.metric_sums[ws.SUM_JOINT] = 0.0
+    run.metric_sums[ws.UNIT] = 1.0

@@ -7,25 +7,12 @@ how many joints would be active; when these are few, the next update chooses as 
 alone, never on a clock. A number of joints that the user gave is kept. Theory: docs/theory/adaptive_dynamics.md.
 """
 
+from linkwork.adaptive import workspace as ws
 from linkwork.adaptive.dynamics.reduced.reduced import PIECES, reduced_of, write_back
 from linkwork.adaptive.dynamics.region.turns import is_counted
 from linkwork.adaptive.measures import CLOSE_FRACTION, is_summed, squared_limit
 from linkwork.adaptive.nodes import carries_joint
-from linkwork.adaptive.workspace import (
-    CHOSEN,
-    JOINT_COUNT,
-    MAX_JOINT,
-    OPEN_COUNT,
-    SINCE,
-    SUM_JOINT,
-    SUM_QUEUE,
-    UNIT,
-    UNTIL_ASKED,
-    WAIT,
-    mechanism_of,
-    plan_of,
-    run_of,
-)
+from linkwork.adaptive.workspace import mechanism_of, plan_of, run_of
 from linkwork.assembly.node_table import INDEX, LEFT, RIGHT
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.model.layout import DOF, V
@@ -57,19 +44,19 @@ def cover_all_if_dear(plan, mechanism, run, evaluations):
     if evaluations <= 0.0 or joints < LEAST_JOINTS:
         return False
     chosen = 0
-    for k in range(run.counts[OPEN_COUNT]):
-        chosen += run.flag[run.opened[k]] & CHOSEN != 0 and is_counted(plan, mechanism, run.opened[k])
+    for k in range(run.counts[ws.OPEN_COUNT]):
+        chosen += run.flag[run.opened[k]] & ws.CHOSEN != 0 and is_counted(plan, mechanism, run.opened[k])
     counts = run.counts
     is_closing = (
-        counts[WAIT] > 0 and counts[SINCE] < CLOSING
+        counts[ws.WAIT] > 0 and counts[ws.SINCE] < CLOSING
     )  # what was open with all joints is closed little by little
-    computed = chosen if is_closing else counts[JOINT_COUNT]
-    counts[SINCE] += 1
+    computed = chosen if is_closing else counts[ws.JOINT_COUNT]
+    counts[ws.SINCE] += 1
     if cost_of(chosen, computed, evaluations) <= joints:
         return False
-    again = counts[WAIT] > 0 and counts[SINCE] <= SOON
-    counts[WAIT] = min(2 * counts[WAIT], LONGEST_WAIT) if again else FIRST_WAIT
-    counts[UNTIL_ASKED] = counts[WAIT]
+    again = counts[ws.WAIT] > 0 and counts[ws.SINCE] <= SOON
+    counts[ws.WAIT] = min(2 * counts[ws.WAIT], LONGEST_WAIT) if again else FIRST_WAIT
+    counts[ws.UNTIL_ASKED] = counts[ws.WAIT]
     return True
 
 
@@ -86,16 +73,16 @@ def stays_whole(counts, every, evaluations, count):
 
     count(): how many joints would be active, by their motion, and how many there are.
     """
-    if counts[UNTIL_ASKED] == 0:
+    if counts[ws.UNTIL_ASKED] == 0:
         return False
-    counts[UNTIL_ASKED] = max(0, counts[UNTIL_ASKED] - every)
-    if counts[UNTIL_ASKED] > 0:
+    counts[ws.UNTIL_ASKED] = max(0, counts[ws.UNTIL_ASKED] - every)
+    if counts[ws.UNTIL_ASKED] > 0:
         return True
     needed, joints = count()
     if cost_of(needed, needed, evaluations) > CHEAP * joints:
-        counts[UNTIL_ASKED] = counts[WAIT]
+        counts[ws.UNTIL_ASKED] = counts[ws.WAIT]
         return True
-    counts[SINCE] = 0
+    counts[ws.SINCE] = 0
     return False
 
 
@@ -133,9 +120,9 @@ def count_needed(table, moving, measure, tolerance, horizon):
             if child >= 0:
                 run.value[node] += run.value[child]
                 run.speed[node] += run.speed[child]
-    sums[MAX_JOINT], sums[SUM_JOINT], sums[SUM_QUEUE], sums[UNIT] = largest, run.value[root], 0.0, 1.0
+    sums[ws.MAX_JOINT], sums[ws.SUM_JOINT], sums[ws.SUM_QUEUE], sums[ws.UNIT] = largest, run.value[root], 0.0, 1.0
     limit = squared_limit(measure, run, CLOSE_FRACTION * tolerance)
-    sums[MAX_JOINT], sums[SUM_JOINT] = 0.0, 0.0  # nothing is hidden, as `choose_all` says
+    sums[ws.MAX_JOINT], sums[ws.SUM_JOINT] = 0.0, 0.0  # nothing is hidden, as `choose_all` says
     needed = joints_above(plan, run, limit, horizon)
     if is_summed(measure):
         for _ in range(ROUNDS):

@@ -23,7 +23,7 @@ from linkwork.adaptive.metric.rounding_floor import UNIT_ROUNDOFF
 from linkwork.adaptive.quasi_statics.report import error_bound, hidden, sums_of
 from linkwork.adaptive.workspace import LOAD_COUNT, MAX_QUEUE, SUM_JOINT, SUM_QUEUE, UNIT
 from linkwork.dynamics.aba import BODY_WORK, DOF_WORK, aba
-from linkwork.dynamics.front import body_poses
+from linkwork.dynamics.quantities.motion import body_poses
 from linkwork.model.layout import DOF
 from linkwork.model.state import State
 from linkwork.simulation.loading.acting import BY_GIVEN, BY_MOTOR

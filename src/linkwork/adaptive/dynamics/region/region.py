@@ -6,6 +6,7 @@ one kernel: every kernel is compiled with all that it calls, and a beginning and
 Theory: docs/theory/adaptive_dynamics.md.
 """
 
+from linkwork.adaptive import workspace as ws
 from linkwork.adaptive.dynamics.reduced.gather import express_loop_forces, gather, gather_acting
 from linkwork.adaptive.dynamics.reduced.reduced import PIECES, has_piece, reduced_of, write_back
 from linkwork.adaptive.dynamics.region.articulated_metric import assemble_opened
@@ -34,31 +35,7 @@ from linkwork.adaptive.frontier import open_node, sort_open
 from linkwork.adaptive.metric.factor import update_factor_in_motion
 from linkwork.adaptive.metric.velocity_columns import update_columns
 from linkwork.adaptive.nodes import carries_joint, is_active, refresh_composite
-from linkwork.adaptive.workspace import (
-    ACTIVE,
-    ACTIVE_COUNT,
-    ACTIVITY,
-    CHANGE_COUNT,
-    CHOSEN,
-    CLOSING,
-    DIRTY,
-    HEAP_COUNT,
-    JOINED,
-    KEPT,
-    OPEN,
-    OPEN_COUNT,
-    PEAK,
-    REBUILD,
-    RENEW,
-    SETTLED,
-    SORTED_COUNT,
-    STALE,
-    TOUCHED,
-    coefficients_of,
-    mechanism_of,
-    plan_of,
-    run_of,
-)
+from linkwork.adaptive.workspace import coefficients_of, mechanism_of, plan_of, run_of
 from linkwork.assembly.node_table import INDEX, UP
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.model.layout import DOF, FIXED, FREE, KIND, PARENT, V
@@ -93,19 +70,19 @@ def perform_task(table, moving, task, joint, settings):
     run = run_of(table)
     reduced = reduced_of(table)
     renewed = False
-    touched = run.counts[TOUCHED] != 0
+    touched = run.counts[ws.TOUCHED] != 0
     if task != PREPARE and task != REOPEN:
         write_back(moving, mechanism, run, reduced)
-        if run.counts[TOUCHED] != 0:
+        if run.counts[ws.TOUCHED] != 0:
             renewed = renew_touched(table, plan, mechanism, c, run)
-    run.counts[KEPT] = 0
+    run.counts[ws.KEPT] = 0
     bad = OK
     if task == PREPARE:
         bad = prepare_everything(table, plan, mechanism, c, run, reduced)
     elif task == BEGIN:
         apply_choice(table, plan, mechanism, c, run, reduced, ALL_AT_ONCE)
-        run.counts[CHANGE_COUNT] = 0
-        run.counts[JOINED] = MANY
+        run.counts[ws.CHANGE_COUNT] = 0
+        run.counts[ws.JOINED] = MANY
     elif task == UPDATE:
         bad = update(table, moving, plan, mechanism, c, run, reduced, settings)
     elif task == FREEZE:
@@ -114,16 +91,16 @@ def perform_task(table, moving, task, joint, settings):
         refresh_active(table, plan, c, run)
         if task == ASSEMBLE:
             express_loop_forces(moving, plan, c, run, reduced)
-        bad = assemble_opened(plan, mechanism, c, run, ACTIVE | REBUILD)
+        bad = assemble_opened(plan, mechanism, c, run, ws.ACTIVE | ws.REBUILD)
     elif task == CLOSE:
         close_some(plan, mechanism, c, run, settings)
     if task == ASSEMBLE or task == CLOSE:  # nothing that moves is other than before
-        run.counts[KEPT] = 1
+        run.counts[ws.KEPT] = 1
         if not touched:
             return bad
-    if run.counts[KEPT] != 0 and renewed:
-        run.counts[KEPT] = 0
-    if bad == OK and run.counts[KEPT] != 0:  # the linkage that moves is the one that it was
+    if run.counts[ws.KEPT] != 0 and renewed:
+        run.counts[ws.KEPT] = 0
+    if bad == OK and run.counts[ws.KEPT] != 0:  # the linkage that moves is the one that it was
         gather_acting(moving, plan, mechanism, c, run, reduced)
     elif bad == OK and task != PREPARE:
         gather(moving, plan, mechanism, c, run, reduced)
@@ -150,8 +127,8 @@ def update(table, moving, plan, mechanism, c, run, reduced, settings):
         bad = measure_again(plan, mechanism, c, run, settings)
     if bad == OK:
         differs, settings[WAITING] = apply_choice(table, plan, mechanism, c, run, reduced, settings[CLOSED])
-        run.counts[KEPT] = 0 if differs else 1
-        if run.counts[SETTLED] > 0:
+        run.counts[ws.KEPT] = 0 if differs else 1
+        if run.counts[ws.SETTLED] > 0:
             limit = hidden_limit(run, int(settings[MEASURE]), settings[TOLERANCE])
             call_waiting(plan, mechanism, run, int(settings[MOST]), limit)
     return bad
@@ -170,7 +147,7 @@ def stop_leaving(moving, plan, mechanism, run, reduced):
     stopping = False
     for r in range(reduced.counts[PIECES]):
         i = reduced.joint[r]
-        stops = run.flag[plan.joint[i]] & CHOSEN == 0 or run.frozen[i] != 0 or run.waits[i] != 0
+        stops = run.flag[plan.joint[i]] & ws.CHOSEN == 0 or run.frozen[i] != 0 or run.waits[i] != 0
         reduced.stops[r] = 1 if stops else 0
         if stops:
             for d in range(s.tree[r, DOF]):
@@ -188,17 +165,17 @@ def stop_leaving(moving, plan, mechanism, run, reduced):
 def note_change(plan, run, reduced, node):
     """Whether the joint of an open node begins or ceases to move, which is counted."""
     i = plan.nodes[node, INDEX]
-    if run.flag[node] & CHOSEN == 0:
+    if run.flag[node] & ws.CHOSEN == 0:
         run.waits[i] = 0
     before = has_piece(reduced, i)
-    after = run.flag[node] & CHOSEN != 0 and run.waits[i] == 0
+    after = run.flag[node] & ws.CHOSEN != 0 and run.waits[i] == 0
     if before == after:
         return False
-    run.counts[CHANGE_COUNT] += 1
+    run.counts[ws.CHANGE_COUNT] += 1
     if after:
-        run.counts[JOINED] += 1
-        run.turns[i, ACTIVITY] = 0.0
-        run.turns[i, PEAK] = 0.0
+        run.counts[ws.JOINED] += 1
+        run.turns[i, ws.ACTIVITY] = 0.0
+        run.turns[i, ws.PEAK] = 0.0
     return True
 
 
@@ -214,41 +191,43 @@ def apply_choice(table, plan, mechanism, c, run, reduced, most_closed):
     waiting = 0
     kept = 0
     active = 0
-    run.counts[JOINED] = 0
-    for k in range(run.counts[OPEN_COUNT]):
+    run.counts[ws.JOINED] = 0
+    for k in range(run.counts[ws.OPEN_COUNT]):
         node = run.opened[k]
         flag = run.flag[node]
-        differs = differs or (flag & ACTIVE == 0) != (flag & CHOSEN == 0)
+        differs = differs or (flag & ws.ACTIVE == 0) != (flag & ws.CHOSEN == 0)
         if is_counted(plan, mechanism, node) and note_change(plan, run, reduced, node):
             differs = True
-        if flag & CHOSEN:
-            run.flag[node] = OPEN | ACTIVE | STALE
+        if flag & ws.CHOSEN:
+            run.flag[node] = ws.OPEN | ws.ACTIVE | ws.STALE
             run.active[active] = node
             active += 1
             run.opened[kept] = node
             kept += 1
             continue
-        if flag & (ACTIVE | RENEW):  # it has just become rigid, or everything begins
+        if flag & (ws.ACTIVE | ws.RENEW):  # it has just become rigid, or everything begins
             store6(run.relative, node, 0, ZERO6)
-            if flag & ACTIVE and carries_joint(plan, node):  # it has just been stopped
+            if flag & ws.ACTIVE and carries_joint(plan, node):  # it has just been stopped
                 refresh_joint_motion(table, run, plan.nodes[node, INDEX])
             refresh_composite(plan, mechanism, c, run, node, True)
-        is_held = run.held_open[node] > 0 or flag & DIRTY != 0  # what changes at every update is not closed in between
-        waits = not is_held and flag & STALE != 0 and (closed >= most_closed or is_open_below(plan, run, node))
+        is_held = (
+            run.held_open[node] > 0 or flag & ws.DIRTY != 0
+        )  # what changes at every update is not closed in between
+        waits = not is_held and flag & ws.STALE != 0 and (closed >= most_closed or is_open_below(plan, run, node))
         if is_held or waits:
             waiting += waits
-            run.flag[node] = OPEN | STALE | CLOSING if waits else OPEN | STALE
+            run.flag[node] = ws.OPEN | ws.STALE | ws.CLOSING if waits else ws.OPEN | ws.STALE
             run.opened[kept] = node
             kept += 1
             continue
-        if flag & STALE:
+        if flag & ws.STALE:
             update_columns(plan, mechanism, c, run.wrench, node)
             update_factor_in_motion(plan, mechanism, c, node)
             closed += 1
         run.flag[node] = 0
-    run.counts[OPEN_COUNT] = kept
-    run.counts[SORTED_COUNT] = kept
-    run.counts[ACTIVE_COUNT] = active
+    run.counts[ws.OPEN_COUNT] = kept
+    run.counts[ws.SORTED_COUNT] = kept
+    run.counts[ws.ACTIVE_COUNT] = active
     return differs, waiting
 
 
@@ -256,11 +235,11 @@ def apply_choice(table, plan, mechanism, c, run, reduced, most_closed):
 def freeze_joint(table, moving, plan, mechanism, c, run, reduced, i):
     """Stops joint i and holds it; returns OK or a body that failed."""
     run.frozen[i] = 1
-    for k in range(run.counts[ACTIVE_COUNT]):
-        run.flag[run.active[k]] |= CHOSEN
+    for k in range(run.counts[ws.ACTIVE_COUNT]):
+        run.flag[run.active[k]] |= ws.CHOSEN
     bad, _ = stop_leaving(moving, plan, mechanism, run, reduced)
-    for k in range(run.counts[ACTIVE_COUNT]):
-        run.flag[run.active[k]] &= 255 - CHOSEN
+    for k in range(run.counts[ws.ACTIVE_COUNT]):
+        run.flag[run.active[k]] &= 255 - ws.CHOSEN
     mechanism.tree[i, KIND] = FIXED
     mechanism.tree[i, DOF] = 0
     refresh_active(table, plan, c, run)
@@ -271,13 +250,13 @@ def freeze_joint(table, moving, plan, mechanism, c, run, reduced, i):
 def renew_touched(table, plan, mechanism, c, run):
     """Inertias and wrenches of rigid nodes that were touched; whether there were any."""
     renewed = False
-    run.counts[TOUCHED] = 0
-    run.counts[HEAP_COUNT] = 0
+    run.counts[ws.TOUCHED] = 0
+    run.counts[ws.HEAP_COUNT] = 0
     sort_open(run.opened, run.heap, run.counts)
-    for k in range(run.counts[OPEN_COUNT]):
+    for k in range(run.counts[ws.OPEN_COUNT]):
         node = run.opened[k]
-        if run.flag[node] & RENEW:
-            run.flag[node] &= 255 - RENEW
+        if run.flag[node] & ws.RENEW:
+            run.flag[node] &= 255 - ws.RENEW
             renewed = True
             if not is_active(run, node):
                 refresh_composite(plan, mechanism, c, run, node, True)
@@ -299,14 +278,14 @@ def prepare_everything(table, plan, mechanism, c, run, reduced):
     count = plan.nodes.shape[0]
     for node in range(count):
         run.opened[node] = node
-        run.flag[node] = OPEN | STALE | RENEW
+        run.flag[node] = ws.OPEN | ws.STALE | ws.RENEW
         store6(run.relative, node, 0, ZERO6)
-    run.counts[OPEN_COUNT] = count
-    run.counts[SORTED_COUNT] = count
-    run.counts[ACTIVE_COUNT] = 0
-    run.counts[TOUCHED] = 0
+    run.counts[ws.OPEN_COUNT] = count
+    run.counts[ws.SORTED_COUNT] = count
+    run.counts[ws.ACTIVE_COUNT] = 0
+    run.counts[ws.TOUCHED] = 0
     reduced.counts[PIECES] = 0
-    bad = assemble_opened(plan, mechanism, c, run, OPEN)
+    bad = assemble_opened(plan, mechanism, c, run, ws.OPEN)
     if bad >= 0:
         return bad
     apply_choice(table, plan, mechanism, c, run, reduced, ALL_AT_ONCE)
@@ -324,11 +303,11 @@ def open_moving(table):
         for d in range(tree[i, DOF]):
             moving = moving or run.v[tree[i, V] + d] != 0.0
         node = plan.joint[i]
-        while moving and node >= 0 and run.flag[node] & CHOSEN == 0:
+        while moving and node >= 0 and run.flag[node] & ws.CHOSEN == 0:
             open_node(run, node)
-            run.flag[node] |= CHOSEN
+            run.flag[node] |= ws.CHOSEN
             node = plan.nodes[node, UP]
-    run.counts[HEAP_COUNT] = 0
+    run.counts[ws.HEAP_COUNT] = 0
     sort_open(run.opened, run.heap, run.counts)
 
 
@@ -356,7 +335,7 @@ def count_active(table):
     mechanism = mechanism_of(table)
     run = run_of(table)
     count = 0
-    for k in range(run.counts[ACTIVE_COUNT]):
+    for k in range(run.counts[ws.ACTIVE_COUNT]):
         node = run.active[k]
         if is_counted(plan, mechanism, node) and run.waits[plan.nodes[node, INDEX]] == 0:
             count += 1

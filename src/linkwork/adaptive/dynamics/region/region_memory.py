@@ -10,15 +10,14 @@ from numpy.typing import NDArray
 from linkwork.adaptive.allocation import allocate
 from linkwork.adaptive.dynamics.reduced.reduced import COUNTS, Reduced
 from linkwork.adaptive.workspace import Bundles
-from linkwork.core.arrays import FloatArray, IntArray
-from linkwork.dynamics.front import body_poses
+from linkwork.core.arrays import FloatArray, IntArray, untouched
+from linkwork.dynamics.quantities.motion import body_poses
 from linkwork.errors import StateError
 from linkwork.model.kernels.joint_kernels import helical_twist
 from linkwork.model.layout import DOF, FREE, HELICAL, KIND, PARENT
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation.constrained.constraints import Constraints
-from linkwork.simulation.moving import untouched
 
 
 def tables_to_gather(model: Model) -> list[NDArray[Any]]:

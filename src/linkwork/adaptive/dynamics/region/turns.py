@@ -5,21 +5,9 @@ and still seem the fastest. Such joints have *settled*; their places go to waiti
 Theory: docs/theory/adaptive_dynamics.md, section 3.
 """
 
+from linkwork.adaptive import workspace as ws
 from linkwork.adaptive.frontier import open_node
 from linkwork.adaptive.nodes import carries_joint, is_active
-from linkwork.adaptive.workspace import (
-    ACTIVITY,
-    CURSOR,
-    IN_TURN,
-    LARGEST,
-    OPEN,
-    OPEN_COUNT,
-    PEAK,
-    ROUND,
-    SETTLED,
-    SETTLED_AT,
-    TURN,
-)
 from linkwork.assembly.node_table import INDEX, UP
 from linkwork.core.jit import inlined, routine
 from linkwork.model.layout import DOF, FREE, KIND, PARENT, V
@@ -48,13 +36,13 @@ def is_counted(plan, mechanism, node):
 
 @inlined
 def this_round(run):
-    return 1.0 + run.counts[ROUND]
+    return 1.0 + run.counts[ws.ROUND]
 
 
 @inlined
 def has_settled(run, i):
     """Whether a joint has settled in this round: others come before it."""
-    return run.turns[i, TURN] == this_round(run)
+    return run.turns[i, ws.TURN] == this_round(run)
 
 
 @inlined
@@ -77,8 +65,8 @@ def speed_now(mechanism, run, i, horizon):
 @routine
 def begin_turn(plan, run, i):
     """Joint i moves from the next update on, until it settles; its path is opened for that."""
-    run.turns[i, TURN] = HAS_TURN
-    run.counts[IN_TURN] += 1
+    run.turns[i, ws.TURN] = HAS_TURN
+    run.counts[ws.IN_TURN] += 1
     node = plan.joint[i]
     while node >= 0:
         open_node(run, node)
@@ -89,24 +77,24 @@ def begin_turn(plan, run, i):
 @routine
 def end_turn(plan, run, i, value):
     """Joint i is left to the metrics again. value: of its TURN from now on."""
-    if run.turns[i, TURN] == HAS_TURN:
-        run.counts[IN_TURN] -= 1
+    if run.turns[i, ws.TURN] == HAS_TURN:
+        run.counts[ws.IN_TURN] -= 1
         node = plan.joint[i]
         while node >= 0:
             run.called[node] -= 1
             node = plan.nodes[node, UP]
-    run.turns[i, TURN] = value
+    run.turns[i, ws.TURN] = value
 
 
 @routine
 def forget_turns(run):
     """Everyone may move by the metrics alone."""
-    run.counts[SETTLED] = 0
-    if run.counts[IN_TURN] == 0:
+    run.counts[ws.SETTLED] = 0
+    if run.counts[ws.IN_TURN] == 0:
         return
-    run.counts[IN_TURN] = 0
+    run.counts[ws.IN_TURN] = 0
     for i in range(run.turns.shape[0]):
-        run.turns[i, TURN] = NONE
+        run.turns[i, ws.TURN] = NONE
     for k in range(run.called.shape[0]):
         run.called[k] = 0
 
@@ -119,10 +107,10 @@ def has_done(run, i, now, moving, would):
     has its turn is compared with itself alone: held joints make it slower than it would be.
     """
     if now <= STILL * max(moving, would):
-        return run.turns[i, TURN] == HAS_TURN or moving <= DONE * would
-    if run.turns[i, TURN] == HAS_TURN:
-        return now <= PAST * run.turns[i, PEAK]
-    return moving <= DONE * would and run.turns[i, ACTIVITY] <= DONE * run.turns[i, PEAK]
+        return run.turns[i, ws.TURN] == HAS_TURN or moving <= DONE * would
+    if run.turns[i, ws.TURN] == HAS_TURN:
+        return now <= PAST * run.turns[i, ws.PEAK]
+    return moving <= DONE * would and run.turns[i, ws.ACTIVITY] <= DONE * run.turns[i, ws.PEAK]
 
 
 @routine
@@ -130,7 +118,7 @@ def note_motion(plan, mechanism, run, horizon):
     """What moving joints do now, into ACTIVITY and PEAK; returns the most of it, and the most that any joint would do."""
     moving = 0.0
     would = 0.0
-    for k in range(run.counts[OPEN_COUNT]):
+    for k in range(run.counts[ws.OPEN_COUNT]):
         node = run.opened[k]
         if not is_counted(plan, mechanism, node):
             continue
@@ -138,9 +126,9 @@ def note_motion(plan, mechanism, run, horizon):
         if is_moving(plan, run, node):
             i = plan.nodes[node, INDEX]
             now = speed_now(mechanism, run, i, horizon)
-            run.turns[i, ACTIVITY] = max(now, FADES * run.turns[i, ACTIVITY])
-            run.turns[i, PEAK] = max(now, run.turns[i, PEAK])
-            moving = max(moving, run.turns[i, ACTIVITY])
+            run.turns[i, ws.ACTIVITY] = max(now, FADES * run.turns[i, ws.ACTIVITY])
+            run.turns[i, ws.PEAK] = max(now, run.turns[i, ws.PEAK])
+            moving = max(moving, run.turns[i, ws.ACTIVITY])
     return moving, would
 
 
@@ -149,10 +137,10 @@ def judge_joint(plan, mechanism, run, node, i, horizon, moving, would):
     """Notes whether a moving joint has settled."""
     if has_done(run, i, speed_now(mechanism, run, i, horizon), moving, would):
         end_turn(plan, run, i, this_round(run))
-        run.turns[i, SETTLED_AT] = run.speed[node]
-        run.counts[SETTLED] += 1
+        run.turns[i, ws.SETTLED_AT] = run.speed[node]
+        run.counts[ws.SETTLED] += 1
     elif has_settled(run, i):
-        run.turns[i, TURN] = NONE  # it moves again
+        run.turns[i, ws.TURN] = NONE  # it moves again
 
 
 @routine
@@ -162,10 +150,10 @@ def judge_motion(plan, mechanism, run, horizon):
     `speed` of open nodes: own parts, what their joints would do were all free. SETTLED: how many places are to be given.
     """
     moving, would = note_motion(plan, mechanism, run, horizon)
-    run.metric_sums[LARGEST] = max(run.metric_sums[LARGEST], moving, would)
-    is_at_rest = not max(moving, would) > AT_REST * run.metric_sums[LARGEST]
-    run.counts[SETTLED] = 0
-    for k in range(run.counts[OPEN_COUNT]):
+    run.metric_sums[ws.LARGEST] = max(run.metric_sums[ws.LARGEST], moving, would)
+    is_at_rest = not max(moving, would) > AT_REST * run.metric_sums[ws.LARGEST]
+    run.counts[ws.SETTLED] = 0
+    for k in range(run.counts[ws.OPEN_COUNT]):
         node = run.opened[k]
         if not carries_joint(plan, node):
             continue
@@ -176,8 +164,8 @@ def judge_motion(plan, mechanism, run, horizon):
         if is_moving(plan, run, node):
             if not is_at_rest:
                 judge_joint(plan, mechanism, run, node, i, horizon, moving, would)
-        elif has_settled(run, i) and run.speed[node] > CHANGED * run.turns[i, SETTLED_AT]:
-            run.turns[i, TURN] = NONE
+        elif has_settled(run, i) and run.speed[node] > CHANGED * run.turns[i, ws.SETTLED_AT]:
+            run.turns[i, ws.TURN] = NONE
         if has_settled(run, i):
             run.speed[node] = 0.0
 
@@ -185,7 +173,7 @@ def judge_motion(plan, mechanism, run, horizon):
 @inlined
 def may_hide(plan, run, node):
     """What the highest node on a joint's path that is not open may hide; of an open one, the metric of all below it."""
-    while run.flag[node] & OPEN == 0 and plan.nodes[node, UP] >= 0 and run.flag[plan.nodes[node, UP]] & OPEN == 0:
+    while run.flag[node] & ws.OPEN == 0 and plan.nodes[node, UP] >= 0 and run.flag[plan.nodes[node, UP]] & ws.OPEN == 0:
         node = plan.nodes[node, UP]
     return run.value[node]
 
@@ -196,18 +184,23 @@ def call_waiting(plan, mechanism, run, most, limit):
 
     At most half of `most` have a turn at the same time: the rest follows the metrics. limit: what nodes may hide.
     """
-    room = min(run.counts[SETTLED], max(1, most // 2) - run.counts[IN_TURN]) if most > 0 else 0
+    room = min(run.counts[ws.SETTLED], max(1, most // 2) - run.counts[ws.IN_TURN]) if most > 0 else 0
     bodies = plan.joint.shape[0]
     for _ in range(min(MOST_TRIES, bodies)):
         if room <= 0:
             break
-        i = run.counts[CURSOR]
+        i = run.counts[ws.CURSOR]
         node = plan.joint[i]
-        run.counts[CURSOR] += 1
-        if run.counts[CURSOR] >= bodies:
-            run.counts[CURSOR] = 0
-            run.counts[ROUND] += 1
+        run.counts[ws.CURSOR] += 1
+        if run.counts[ws.CURSOR] >= bodies:
+            run.counts[ws.CURSOR] = 0
+            run.counts[ws.ROUND] += 1
         waits = is_counted(plan, mechanism, node) and not is_moving(plan, run, node)
-        if waits and run.turns[i, TURN] != HAS_TURN and not has_settled(run, i) and may_hide(plan, run, node) > limit:
+        if (
+            waits
+            and run.turns[i, ws.TURN] != HAS_TURN
+            and not has_settled(run, i)
+            and may_hide(plan, run, node) > limit
+        ):
             begin_turn(plan, run, i)
             room -= 1

@@ -29,6 +29,7 @@ from linkwork.model.layout import (
     Q,
     V,
 )
+from linkwork.simulation import moving as mv
 from linkwork.simulation.integrators.chart import integrate
 from linkwork.simulation.integrators.variational.discrete_corrections import (
     eliminate_leaf_to_root,
@@ -45,26 +46,7 @@ from linkwork.simulation.integrators.variational.discrete_newton import (
 from linkwork.simulation.loading.accelerate import load_wrench
 from linkwork.simulation.loading.acting import note_joints
 from linkwork.simulation.loading.motor_law import motor_law
-from linkwork.simulation.moving import (
-    ALLOWED,
-    BY_INERTIA,
-    CONTRACTION,
-    ENERGY_DEBT,
-    EVALUATIONS,
-    FIRST_CHANGE,
-    IMPULSE,
-    ITERATIONS,
-    LAST_CHANGE,
-    LOADS,
-    MOTORS,
-    NOT_CONVERGED,
-    OK,
-    PAST,
-    RESIDUAL,
-    SUBSTEP,
-    TOP_KINETIC,
-    moving_of,
-)
+from linkwork.simulation.moving import moving_of
 from linkwork.spatial.memory import add_to6, load3, load6, load9, store3, store6
 from linkwork.spatial.rotations import cross3, scale3, tmatvec3
 from linkwork.spatial.vectors import add6, join
@@ -86,7 +68,7 @@ LARGEST_GAP = (
 LARGEST_DEBT = 1e-3  # part of the largest kinetic energy so far that steps may make or lose before speeds are put right
 
 # Rows of `stages` beside IMPULSE: q half way; q before the substep; what rotors and joint forces give to the first of (5).
-MIDDLE, SUB_Q, CARRIED = 0, 2, PAST
+MIDDLE, SUB_Q, CARRIED = 0, 2, mv.PAST
 
 
 @routine
@@ -101,13 +83,13 @@ def solve(table, h, tolerance, by_inertia):
     largest_q = 0.0
     for k in range(s.q.shape[0]):
         largest_q = max(largest_q, abs(s.q[k]))
-    s.counts[ITERATIONS] = 0
+    s.counts[mv.ITERATIONS] = 0
     eliminates = True
-    while s.counts[ITERATIONS] < MAX_ITERATIONS:
-        s.counts[ITERATIONS] += 1
-        s.counts[EVALUATIONS] += eliminates
+    while s.counts[mv.ITERATIONS] < MAX_ITERATIONS:
+        s.counts[mv.ITERATIONS] += 1
+        s.counts[mv.EVALUATIONS] += eliminates
         bad = correct(table, h, by_inertia, eliminates)
-        if bad != OK:
+        if bad != mv.OK:
             return bad
         change = 0.0
         size = 0.0
@@ -116,35 +98,35 @@ def solve(table, h, tolerance, by_inertia):
                 change = abs(s.qdd[k])
             size = max(size, abs(s.u[k]))
         if not math.isfinite(change):
-            return NOT_CONVERGED
+            return mv.NOT_CONVERGED
         integrate(s.tree, s.q, s.qdd, 1.0, s.q)
         # After an elimination of K changes shrink as squares: the next one is smaller by the last ratio squared.
         # Corrections with an older matrix, or by M, shrink by one ratio.
-        ratio = change if s.counts[ITERATIONS] == 1 else change / before
+        ratio = change if s.counts[mv.ITERATIONS] == 1 else change / before
         if by_inertia:
             ratio = ratio_by_inertia(table, size, ratio)
-        elif eliminates and s.counts[ITERATIONS] > 1:
+        elif eliminates and s.counts[mv.ITERATIONS] > 1:
             ratio *= ratio
         after = change * min(1.0, ratio)
-        s.numbers[RESIDUAL] = after / h
+        s.numbers[mv.RESIDUAL] = after / h
         allowed = (tolerance + LOOSER * size * size) * size + EPS * (1.0 + largest_q)
-        s.numbers[ALLOWED] = allowed / h
-        s.numbers[LAST_CHANGE] = change
-        if s.counts[ITERATIONS] == 1:
-            s.numbers[FIRST_CHANGE] = change
+        s.numbers[mv.ALLOWED] = allowed / h
+        s.numbers[mv.LAST_CHANGE] = change
+        if s.counts[mv.ITERATIONS] == 1:
+            s.numbers[mv.FIRST_CHANGE] = change
         if after <= allowed:
-            s.counts[BY_INERTIA] = by_inertia
-            return OK
+            s.counts[mv.BY_INERTIA] = by_inertia
+            return mv.OK
         if by_inertia:
-            by_inertia = not change > SLOW * before if s.counts[ITERATIONS] > 1 else not change > FAR
+            by_inertia = not change > SLOW * before if s.counts[mv.ITERATIONS] > 1 else not change > FAR
             eliminates = not by_inertia
             before = change
             continue
         if eliminates and change > 0.5 * before:
-            return OK if change <= ROUNDING_FLOOR * size else NOT_CONVERGED
-        eliminates = change > SLOW * before if s.counts[ITERATIONS] > 1 else change > FAR
+            return mv.OK if change <= ROUNDING_FLOOR * size else mv.NOT_CONVERGED
+        eliminates = change > SLOW * before if s.counts[mv.ITERATIONS] > 1 else change > FAR
         before = change
-    return NOT_CONVERGED
+    return mv.NOT_CONVERGED
 
 
 @inlined
@@ -157,14 +139,14 @@ def correct(table, h, by_inertia, eliminates):
     else:
         mark_fast_ends(table, s.qdd)
     misses_root_to_leaf(table, h)
-    bad = OK
+    bad = mv.OK
     if by_inertia and eliminates:
         bad = eliminate_inertia(table, h)
     elif by_inertia:
         correct_by_inertia(table, h)
     else:
         bad = eliminate_leaf_to_root(table)
-        if bad == OK:
+        if bad == mv.OK:
             substitute_root_to_leaf(table, s.qdd)
     return bad
 
@@ -176,10 +158,10 @@ def ratio_by_inertia(table, size, ratio):
     That grows with the largest displacement in the step; what it is per displacement is kept.
     """
     s = moving_of(table)
-    if s.counts[ITERATIONS] > 1:
-        s.numbers[CONTRACTION] = max(ratio / max(size, EPS), 0.7 * s.numbers[CONTRACTION])
+    if s.counts[mv.ITERATIONS] > 1:
+        s.numbers[mv.CONTRACTION] = max(ratio / max(size, EPS), 0.7 * s.numbers[mv.CONTRACTION])
         return ratio
-    known = s.numbers[CONTRACTION]
+    known = s.numbers[mv.CONTRACTION]
     return 2.0 * known * size if known > 0.0 else 1.0
 
 
@@ -202,7 +184,7 @@ def outside_wrenches(table):
         if s.wrench.shape[0] > 0:
             wrench = add6(wrench, load6(s.wrench, i, 0))
         store6(s.change, i, FORCE, wrench)
-    for k in range(s.counts[LOADS]):
+    for k in range(s.counts[mv.LOADS]):
         add_to6(s.change, s.load_body[k], FORCE, load_wrench(s, k))
 
 
@@ -216,7 +198,7 @@ def joint_forces(table, i, h):
     j = s.tree[i, V]
     k = s.tree[i, Q]
     n = s.tree[i, DOF]
-    if kind == HELICAL and s.counts[MOTORS] == 0:  # the hot path
+    if kind == HELICAL and s.counts[mv.MOTORS] == 0:  # the hot path
         u = s.q[k] - start[k]
         s.u[j] = u
         s.v[j] = u / h
@@ -233,7 +215,7 @@ def joint_forces(table, i, h):
     for d in range(n):
         stiffness = s.dof[j + d, STIFFNESS]
         damping = s.dof[j + d, DAMPING]
-        if s.counts[MOTORS] > 0 and (kind == HELICAL or kind == COMPOUND):
+        if s.counts[mv.MOTORS] > 0 and (kind == HELICAL or kind == COMPOUND):
             effort, k_motor, d_motor = motor_law(
                 s.motor, s.strength, s.top_speed, j + d, middle[k + d], s.v[j + d], 0.0, s.v[j + d]
             )
@@ -261,7 +243,7 @@ def impulses_at_end(table, h):
     for i in range(s.tree.shape[0]):
         joint_forces(table, i, h)
         for j in range(s.tree[i, V], s.tree[i, V] + s.tree[i, DOF]):
-            s.stages[IMPULSE, j] = s.drive[j] + 2.0 / h * s.dof[j, ARMATURE] * s.v[j]
+            s.stages[mv.IMPULSE, j] = s.drive[j] + 2.0 / h * s.dof[j, ARMATURE] * s.v[j]
 
 
 # ------------------------------------------------------------------------------------------------------------- energy
@@ -274,11 +256,11 @@ def part_given_back(table, debt, kinetic):
     Momentum of floating trees would change with velocities: there nothing is given back.
     """
     s = moving_of(table)
-    s.numbers[TOP_KINETIC] = max(s.numbers[TOP_KINETIC], kinetic)
+    s.numbers[mv.TOP_KINETIC] = max(s.numbers[mv.TOP_KINETIC], kinetic)
     part = 0.0
-    if abs(debt) > LARGEST_DEBT * s.numbers[TOP_KINETIC] and not has_floating_tree(table):
+    if abs(debt) > LARGEST_DEBT * s.numbers[mv.TOP_KINETIC] and not has_floating_tree(table):
         part = min(max(debt / kinetic, -4.0 * LARGEST_DEBT), 4.0 * LARGEST_DEBT)
-    s.numbers[ENERGY_DEBT] = debt - part * kinetic
+    s.numbers[mv.ENERGY_DEBT] = debt - part * kinetic
     return part
 
 
@@ -305,5 +287,5 @@ def note_efforts(table, h):
     s = moving_of(table)
     integrate(s.tree, s.stages[SUB_Q], s.u, 0.5, s.stages[MIDDLE])  # u: displacement in that part
     for j in range(s.v.shape[0]):
-        s.u[j] /= s.numbers[SUBSTEP]
+        s.u[j] /= s.numbers[mv.SUBSTEP]
     note_joints(table, s.stages[MIDDLE], s.u, 0.0, s.u)

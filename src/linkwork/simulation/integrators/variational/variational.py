@@ -15,6 +15,7 @@ from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.aba import P_, R_, S_D, TWIST
 from linkwork.model.kernels.joint_kernels import helical_twist
 from linkwork.model.layout import ARMATURE, DOF, HELICAL, INERTIA, KIND, PARENT, V
+from linkwork.simulation import moving as mv
 from linkwork.simulation.constrained.constraints import constraints_of
 from linkwork.simulation.integrators.chart import EVALUATE, integrate
 from linkwork.simulation.integrators.variational.discrete_body import back, cayley_vector, way_of
@@ -44,19 +45,7 @@ from linkwork.simulation.integrators.variational.discrete_newton import (
 )
 from linkwork.simulation.integrators.variational.lengths import SHORTEST, halve, next_part
 from linkwork.simulation.loading.accelerate import FROM_REST, HALF_WAY
-from linkwork.simulation.moving import (
-    ALLOWED,
-    DEBT_BEFORE,
-    ENERGY_DEBT,
-    ENERGY_GAP,
-    IMPULSE,
-    KINETIC_START,
-    OK,
-    PASSED,
-    STAGE,
-    SUBSTEP,
-    moving_of,
-)
+from linkwork.simulation.moving import moving_of
 from linkwork.simulation.stepping.integrator import Integrator
 from linkwork.spatial.inertia import rigid_times_twist
 from linkwork.spatial.memory import add_to6, load3, load4, load6, load9, load10, store3, store6, store9
@@ -70,16 +59,16 @@ SUB_V = 3  # row of `stages`: velocities before the substep
 @inlined
 def begin(table, h):
     s = moving_of(table)
-    s.numbers[PASSED] = 0.0
-    s.numbers[SUBSTEP] = h
-    s.numbers[DEBT_BEFORE] = s.numbers[ENERGY_DEBT]  # to go back to, should the step fail
+    s.numbers[mv.PASSED] = 0.0
+    s.numbers[mv.SUBSTEP] = h
+    s.numbers[mv.DEBT_BEFORE] = s.numbers[mv.ENERGY_DEBT]  # to go back to, should the step fail
     return begin_substep(table)
 
 
 @inlined
 def begin_substep(table):
     s = moving_of(table)
-    s.counts[STAGE] = AT_START
+    s.counts[mv.STAGE] = AT_START
     for k in range(s.q.shape[0]):
         s.stages[SUB_Q, k] = s.q[k]
     for k in range(s.v.shape[0]):
@@ -90,10 +79,10 @@ def begin_substep(table):
 @routine
 def resume(table, h, bad):
     s = moving_of(table)
-    if bad != OK:
-        return bad if s.counts[STAGE] == AT_START and s.numbers[PASSED] == 0.0 else go_back(table, h)
-    span = s.numbers[SUBSTEP]
-    if s.counts[STAGE] == AT_START:
+    if bad != mv.OK:
+        return bad if s.counts[mv.STAGE] == AT_START and s.numbers[mv.PASSED] == 0.0 else go_back(table, h)
+    span = s.numbers[mv.SUBSTEP]
+    if s.counts[mv.STAGE] == AT_START:
         for k in range(s.v.shape[0]):
             s.u[k] = span * (s.v[k] + 0.5 * span * s.qdd[k])
         if not find_end(table, span):
@@ -101,10 +90,10 @@ def resume(table, h, bad):
         momenta_at_end(table, span)
         for k in range(s.v.shape[0]):
             s.v[k] = 0.0
-        s.counts[STAGE] = AT_END
+        s.counts[mv.STAGE] = AT_END
         return EVALUATE
     status = end_substep(table, h)
-    if status == EVALUATE and s.counts[STAGE] == AT_END:
+    if status == EVALUATE and s.counts[mv.STAGE] == AT_END:
         begin_substep(table)
     return status
 
@@ -118,7 +107,7 @@ def find_end(table, h):
     s = moving_of(table)
     keep_start(table, h)
     integrate(s.tree, s.stages[SUB_Q], s.u, 1.0, s.q)
-    if solve(table, h, FLOATING_TOLERANCE if has_floating_tree(table) else SOLVE_TOLERANCE, False) != OK:
+    if solve(table, h, FLOATING_TOLERANCE if has_floating_tree(table) else SOLVE_TOLERANCE, False) != mv.OK:
         return False
     impulses_at_end(table, h)
     return True
@@ -128,7 +117,7 @@ def find_end(table, h):
 def end_substep(table, h):
     """Velocities from the evaluation at the end, and the balance of energy: DONE, or EVALUATE where more is to be made."""
     s = moving_of(table)
-    span = s.numbers[SUBSTEP]
+    span = s.numbers[mv.SUBSTEP]
     for k in range(s.v.shape[0]):
         s.v[k] = 0.5 * span * s.qdd[k]
         s.qdd[k] = (s.v[k] - s.stages[SUB_V, k]) / span
@@ -145,7 +134,7 @@ def go_back(table, h):
     s = moving_of(table)
     for k in range(s.v.shape[0]):
         s.v[k] = s.stages[SUB_V, k]
-    s.counts[STAGE] = AT_START
+    s.counts[mv.STAGE] = AT_START
     return halve(table, h)
 
 
@@ -172,7 +161,7 @@ def keep_start(table, h):
         s.stages[CARRIED, j] = s.dof[j, ARMATURE] * s.v[j]
         kinetic += 0.5 * s.stages[CARRIED, j] * s.v[j]
         store6(s.change_dof, j, S_0, load6(s.dof_work, j, S_D))
-    s.numbers[KINETIC_START] = kinetic
+    s.numbers[mv.KINETIC_START] = kinetic
 
 
 @routine
@@ -215,23 +204,23 @@ def balances(table, h, part):
     for j in range(s.v.shape[0]):
         armature = s.dof[j, ARMATURE]
         kinetic += 0.5 * armature * s.v[j] * s.v[j]
-        force = s.effort[j] + s.stages[IMPULSE, j] - 2.0 / (h * h) * armature * s.u[j]
+        force = s.effort[j] + s.stages[mv.IMPULSE, j] - 2.0 / (h * h) * armature * s.u[j]
         joint = s.u[j] * force
         pushes += abs(force)
         work += joint
         involved += abs(joint)
-    before = s.numbers[KINETIC_START]
+    before = s.numbers[mv.KINETIC_START]
     gap = kinetic - before - work
-    s.numbers[ENERGY_GAP] = gap
-    s.numbers[KINETIC_START] = kinetic
-    return abs(gap) <= LARGEST_GAP * part * (kinetic + before + involved) + h * s.numbers[ALLOWED] * pushes
+    s.numbers[mv.ENERGY_GAP] = gap
+    s.numbers[mv.KINETIC_START] = kinetic
+    return abs(gap) <= LARGEST_GAP * part * (kinetic + before + involved) + h * s.numbers[mv.ALLOWED] * pushes
 
 
 @routine
 def settle_debt(table):
     """Adds up what steps have made of energy; where that is no longer small, all speeds change by the same small part."""
     s = moving_of(table)
-    part = part_given_back(table, s.numbers[ENERGY_DEBT] + s.numbers[ENERGY_GAP], s.numbers[KINETIC_START])
+    part = part_given_back(table, s.numbers[mv.ENERGY_DEBT] + s.numbers[mv.ENERGY_GAP], s.numbers[mv.KINETIC_START])
     if part != 0.0:
         scale = math.sqrt(1.0 - part)
         for k in range(s.v.shape[0]):
@@ -243,13 +232,13 @@ def settle_debt(table):
 
 @inlined
 def where_joints_act(table):
-    return HALF_WAY if moving_of(table).counts[STAGE] == AT_START else FROM_REST
+    return HALF_WAY if moving_of(table).counts[mv.STAGE] == AT_START else FROM_REST
 
 
 @inlined
 def take_back_debt(table):
     s = moving_of(table)
-    s.numbers[ENERGY_DEBT] = s.numbers[DEBT_BEFORE]
+    s.numbers[mv.ENERGY_DEBT] = s.numbers[mv.DEBT_BEFORE]
 
 
 VARIATIONAL = Integrator(begin, resume, where_joints_act, note_efforts, take_back=take_back_debt)

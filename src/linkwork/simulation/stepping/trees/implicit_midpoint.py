@@ -3,7 +3,7 @@
 from linkwork.core.jit import kernel
 from linkwork.simulation.integrators.implicit_midpoint import IMPLICIT_MIDPOINT
 from linkwork.simulation.stepping.driver import make_advance
-from linkwork.simulation.stepping.evaluate_tree import evaluate_tree
+from linkwork.simulation.stepping.evaluate import evaluate_tree
 
 _advance = make_advance(IMPLICIT_MIDPOINT, evaluate_tree)
 

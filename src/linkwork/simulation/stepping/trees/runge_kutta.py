@@ -3,7 +3,7 @@
 from linkwork.core.jit import kernel
 from linkwork.simulation.integrators.runge_kutta import RUNGE_KUTTA
 from linkwork.simulation.stepping.driver import make_advance
-from linkwork.simulation.stepping.evaluate_tree import evaluate_tree
+from linkwork.simulation.stepping.evaluate import evaluate_tree
 
 _advance = make_advance(RUNGE_KUTTA, evaluate_tree)
 

@@ -8,19 +8,8 @@ Theory: docs/theory/contact.md.
 
 from linkwork.contact.contact_list import COUNT, NORMAL, POINT, SHAPE_A, SHAPE_B, SIZE
 from linkwork.core.jit import inlined, routine
-from linkwork.simulation.touching.arrays import (
-    AGE,
-    CHANGED,
-    KNOWN,
-    KNOWN_A,
-    KNOWN_B,
-    LIMITS,
-    PATIENCE,
-    QUIET,
-    STOPS_AT_CHANGES,
-    contacts_of,
-    touch_of,
-)
+from linkwork.simulation.touching import arrays as ta
+from linkwork.simulation.touching.arrays import contacts_of, touch_of
 from linkwork.spatial.memory import load3, store3
 from linkwork.spatial.rotations import ZERO3, dot3, sub3
 
@@ -31,7 +20,7 @@ NEAR = 2.0  # half sizes of the shape that presses: so far from a known place a 
 def note_pressing(table):
     """After a step or a part of one: what presses is known from now on; what was not known before is a change."""
     t = touch_of(table)
-    if t.counts[STOPS_AT_CHANGES] != 0:
+    if t.counts[ta.STOPS_AT_CHANGES] != 0:
         see_all(t, contacts_of(table))
 
 
@@ -43,7 +32,7 @@ def see_all(t, contacts):
         if dot3(load3(contacts.impulse, c, 0), load3(contacts.data, c, NORMAL)) > 0.0:
             shapes = (contacts.ids[c, SHAPE_A], contacts.ids[c, SHAPE_B])
             guess = 1 + see(t, shapes, load3(contacts.data, c, POINT), NEAR * contacts.data[c, SIZE], guess)
-    for k in range(t.counts[LIMITS]):
+    for k in range(t.counts[ta.LIMITS]):
         place = t.whole[t.bound[k, 1]]
         side = t.bound[k, 2]
         if t.held[place, side] > 0.0:
@@ -54,25 +43,25 @@ def see_all(t, contacts):
 @inlined
 def see(t, shapes, point, reach, guess):
     """A pair presses at a point: its row of what is known. guess: the row that it probably has."""
-    known = t.counts[KNOWN]
+    known = t.counts[ta.KNOWN]
     row = -1
     for k in range(known):
         at = guess + k
         at = at if at < known else at - known
-        if t.known[at, KNOWN_A] == shapes[0] and t.known[at, KNOWN_B] == shapes[1]:
+        if t.known[at, ta.KNOWN_A] == shapes[0] and t.known[at, ta.KNOWN_B] == shapes[1]:
             row = at
             break
     if row < 0:
         if known == t.known.shape[0]:  # more than can be told apart
-            t.counts[CHANGED] = 1
+            t.counts[ta.CHANGED] = 1
             return -1
         if not has_near(t, known, -1, shapes[1], point, reach):
-            t.counts[CHANGED] = 1
+            t.counts[ta.CHANGED] = 1
         row = known
-        t.counts[KNOWN] = known + 1
-        t.known[row, KNOWN_A] = shapes[0]
-        t.known[row, KNOWN_B] = shapes[1]
-    t.known[row, AGE] = 0
+        t.counts[ta.KNOWN] = known + 1
+        t.known[row, ta.KNOWN_A] = shapes[0]
+        t.known[row, ta.KNOWN_B] = shapes[1]
+    t.known[row, ta.AGE] = 0
     store3(t.known_at, row, 0, point)
     t.known_at[row, 3] = reach
     return row
@@ -83,7 +72,7 @@ def has_near(t, known, but, shape, point, reach):
     """Whether another row than `but` that has not grown too old knows of the same shape of the world near a point."""
     found = False
     for k in range(known):
-        if k != but and t.known[k, KNOWN_B] == shape and t.known[k, AGE] <= t.counts[PATIENCE]:
+        if k != but and t.known[k, ta.KNOWN_B] == shape and t.known[k, ta.AGE] <= t.counts[ta.PATIENCE]:
             d = sub3(point, load3(t.known_at, k, 0))
             far = max(reach, t.known_at[k, 3])
             found = found or dot3(d, d) <= far * far
@@ -98,38 +87,38 @@ def end_watch(table):
     cost no more than one update every so many steps.
     """
     t = touch_of(table)
-    return t.counts[STOPS_AT_CHANGES] != 0 and grow_older(t)
+    return t.counts[ta.STOPS_AT_CHANGES] != 0 and grow_older(t)
 
 
 @inlined
 def grow_older(t):
     """A step has passed: whether an update is due."""
     counts = t.counts
-    known = counts[KNOWN]
+    known = counts[ta.KNOWN]
     has_old = False
     for k in range(known):
-        t.known[k, AGE] += 1
-        has_old = has_old or t.known[k, AGE] > counts[PATIENCE]
+        t.known[k, ta.AGE] += 1
+        has_old = has_old or t.known[k, ta.AGE] > counts[ta.PATIENCE]
     if has_old:
         forget_old(t, known)
-    counts[QUIET] = max(0, counts[QUIET] - 1)
-    return counts[CHANGED] != 0 and counts[QUIET] == 0
+    counts[ta.QUIET] = max(0, counts[ta.QUIET] - 1)
+    return counts[ta.CHANGED] != 0 and counts[ta.QUIET] == 0
 
 
 @inlined
 def forget_old(t, known):
     """Takes out what has not pressed for more than PATIENCE steps; where no other is near, a contact has broken."""
     for k in range(known):
-        if t.known[k, AGE] > t.counts[PATIENCE]:
+        if t.known[k, ta.AGE] > t.counts[ta.PATIENCE]:
             place = load3(t.known_at, k, 0)
-            if not has_near(t, known, k, t.known[k, KNOWN_B], place, t.known_at[k, 3]):
-                t.counts[CHANGED] = 1
+            if not has_near(t, known, k, t.known[k, ta.KNOWN_B], place, t.known_at[k, 3]):
+                t.counts[ta.CHANGED] = 1
     kept = 0
     for k in range(known):
-        if t.known[k, AGE] <= t.counts[PATIENCE]:
+        if t.known[k, ta.AGE] <= t.counts[ta.PATIENCE]:
             for c in range(t.known.shape[1]):
                 t.known[kept, c] = t.known[k, c]
             for c in range(t.known_at.shape[1]):
                 t.known_at[kept, c] = t.known_at[k, c]
             kept += 1
-    t.counts[KNOWN] = kept
+    t.counts[ta.KNOWN] = kept

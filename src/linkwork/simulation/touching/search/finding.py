@@ -9,16 +9,8 @@ from linkwork.contact.volumes import Volumes, refit
 from linkwork.core.bundles import reader
 from linkwork.core.jit import inlined, kernel
 from linkwork.simulation.moving import CONTACT_ENDLESS, CONTACTS_GROW, SEARCH_TOO_DEEP, moving_of
-from linkwork.simulation.touching.arrays import (
-    BEFORE_SEARCH,
-    CONTINUOUS,
-    MARGIN,
-    SELF_CONTACT,
-    SearchNumbers,
-    contacts_of,
-    search_numbers_of,
-    touch_of,
-)
+from linkwork.simulation.touching import arrays as ta
+from linkwork.simulation.touching.arrays import SearchNumbers, contacts_of, search_numbers_of, touch_of
 from linkwork.simulation.touching.judging import note_worst
 from linkwork.simulation.touching.search.fronts import look_at_fronts, measure_travel
 from linkwork.simulation.touching.search.patches import spread_patches
@@ -28,7 +20,7 @@ from linkwork.simulation.touching.search.placing import find_carriers, place_ope
 # most were 10 and 282; a step far beyond these bounds takes seconds.
 MOST_SEARCHES, MOST_DISTANCES, DISTANCES_PER_SHAPE = 2000.0, 5e5, 500.0
 
-_BEFORE = (*BEFORE_SEARCH, SearchNumbers)
+_BEFORE = (*ta.BEFORE_SEARCH, SearchNumbers)
 _shapes_of = reader(ShapeTable, *_BEFORE)
 volumes_of = reader(Volumes, *_BEFORE, ShapeTable)
 _scratch_of = reader(Scratch, *_BEFORE, ShapeTable, Volumes)
@@ -56,12 +48,12 @@ def find_contacts(table, h):
     if is_endless(finder):
         note_worst(t.balance, finder.contacts)
         return CONTACT_ENDLESS
-    follow = h if t.counts[CONTINUOUS] != 0 else 0.0
-    begin_search(finder, t.settings[MARGIN], follow)
+    follow = h if t.counts[ta.CONTINUOUS] != 0 else 0.0
+    begin_search(finder, t.settings[ta.MARGIN], follow)
     measure_travel(table, finder.volumes)
     finder.query[FOLLOWS] = 1.0
     found = look_at_fronts(table, finder, follow)
-    if found and t.counts[SELF_CONTACT] != 0 and t.open_nodes.shape[0] > 0:
+    if found and t.counts[ta.SELF_CONTACT] != 0 and t.open_nodes.shape[0] > 0:
         place_open_nodes(table, finder.volumes)
         refit(finder.volumes, t.open_nodes, follow)
         found = search_itself(finder, t.open_nodes)

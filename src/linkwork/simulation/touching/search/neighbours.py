@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 
 from linkwork.assembly.plan import assemble_model
 from linkwork.contact import contact_list as cl
-from linkwork.contact.broad_phase import Finder, find_all_contacts, make_finder
+from linkwork.contact.broad_phase import Finder
 from linkwork.contact.geometry.solids import HULL
 from linkwork.contact.settings import Contact
 from linkwork.contact.shape_table import mean_size, shape_table
 from linkwork.contact.volumes import all_open, make_volumes
+from linkwork.contact.whole_search import find_all_contacts, make_finder
 from linkwork.core.messages.warning import warn_user
-from linkwork.dynamics.front import body_poses
+from linkwork.dynamics.quantities.motion import body_poses
 from linkwork.model.model import Model
 from linkwork.model.state import State
 

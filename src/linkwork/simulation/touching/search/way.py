@@ -25,19 +25,9 @@ from linkwork.model.kernels.joint_kernels import body_pose
 from linkwork.simulation.loading.accelerate import move_placed, place_and_move, place_in_world
 from linkwork.simulation.moving import COMPOSITES_READY, moving_of
 from linkwork.simulation.stepping.saving import take_back_state
+from linkwork.simulation.touching import arrays as ta
 from linkwork.simulation.touching.answers import to_world
-from linkwork.simulation.touching.arrays import (
-    CONTINUOUS,
-    LIMITS,
-    PUSH_WORK,
-    SELF_CONTACT,
-    SLOTS,
-    TOUCHED_AND_PLACED,
-    WAS_TOUCHING,
-    WAY_TOTALS,
-    contacts_of,
-    touch_of,
-)
+from linkwork.simulation.touching.arrays import contacts_of, touch_of
 from linkwork.simulation.touching.search.finding import finder_of
 from linkwork.simulation.touching.search.fronts import FRONTS, front_below, front_pose
 from linkwork.simulation.touching.search.placing import place_open_nodes
@@ -63,8 +53,8 @@ def take_back_way(table, push_work):
     take_back_state(table)
     take_back_contacts(contacts_of(table))
     for k in range(t.totals.shape[0]):
-        t.totals[k] = t.safe_totals[WAY_TOTALS, k]
-    t.balance[PUSH_WORK] = push_work
+        t.totals[k] = t.safe_totals[ta.WAY_TOTALS, k]
+    t.balance[ta.PUSH_WORK] = push_work
 
 
 @kernel
@@ -87,13 +77,13 @@ def clear_time(table, h):
     finder = finder_of(table)
     query = finder.query
     fast = fast_way(finder)
-    if t.counts[CONTINUOUS] == 0 or not may_be_fast(t, query, fast):
+    if t.counts[ta.CONTINUOUS] == 0 or not may_be_fast(t, query, fast):
         return h
     place_at_end(table)
     query[MODE], query[CLEAR] = PASSING, h
     found, farthest, faster = look_along_way(table, finder, h, fast)
     may_be_near = query[NEAR_ITSELF] > 0.0 or faster > FASTER * query[THIN]
-    if found and t.counts[SELF_CONTACT] != 0 and farthest > 0.5 * fast and may_be_near:
+    if found and t.counts[ta.SELF_CONTACT] != 0 and farthest > 0.5 * fast and may_be_near:
         search_itself_along_way(table, finder, h)
     query[MODE] = CONTACTS
     return query[CLEAR]
@@ -111,9 +101,9 @@ def fast_way(finder):
 @inlined
 def may_be_fast(t, query, fast):
     """Whether a body may have gone as far, by the velocities that forces alone give and by whether impulses acted."""
-    if t.counts[SLOTS] + t.counts[LIMITS] > 0:
+    if t.counts[ta.SLOTS] + t.counts[ta.LIMITS] > 0:
         return query[FASTEST] > AT_REST * query[THIN]
-    return query[FASTEST] > (0.25 if t.counts[SELF_CONTACT] != 0 else 0.5) * fast
+    return query[FASTEST] > (0.25 if t.counts[ta.SELF_CONTACT] != 0 else 0.5) * fast
 
 
 @routine
@@ -125,8 +115,8 @@ def place_at_end(table):
     for i in range(s.tree.shape[0]):
         twist = move_placed(s, i) if is_placed else place_and_move(s, i)
         store6(t.twists, i, 0, to_world(load9(s.world, i, 0), twist))
-    if t.balance[WAS_TOUCHING] != 0.0:
-        t.balance[WAS_TOUCHING] = TOUCHED_AND_PLACED
+    if t.balance[ta.WAS_TOUCHING] != 0.0:
+        t.balance[ta.WAS_TOUCHING] = ta.TOUCHED_AND_PLACED
 
 
 @routine

@@ -14,6 +14,7 @@ from linkwork.core.views import ENTRIES
 from linkwork.dynamics.tree_factor import TreeFactor
 from linkwork.simulation.constrained.constraints import Constraints
 from linkwork.simulation.moving import Moving
+from linkwork.simulation.parts.contact_arrays import allocate_touch
 from linkwork.simulation.touching import arrays as ta
 from linkwork.simulation.touching.sweeps.memory import make_sweeps
 from linkwork.simulation.touching.sweeps.solve import solve_contacts
@@ -33,7 +34,7 @@ def solve_alone(
     bodies touch [m].
     """
     count, limits = problem.slot.shape[0], problem.limit_at.shape[0]
-    touch = ta.allocate_touch(0, 0, 0, 0, count, 0, limits)
+    touch = allocate_touch(0, 0, 0, 0, count, 0, limits)
     touch.settings[: settings.shape[0]] = settings
     touch.counts[ta.LAW] = ta.COUPLED if law == "coupled" else ta.IMPACTS
     sweeps = make_sweeps(0, 0, count, limits, problem.loop_rate.shape[0])

@@ -9,10 +9,8 @@ so that the unknowns z are those of contacts that press, with the compliance 1/k
     r·(u_free + bias + D η') + z / k = r·u + γ / k                                                                    (9)
 """
 
-from linkwork.contact.solver.few import MOST_FEW, ROW, solve_few
-from linkwork.contact.solver.linear_systems import row_width, solve_dense
+from linkwork.contact.solver.linear_systems import MOST_FEW, ROW, row_width, solve_dense, solve_few, times_delassus
 from linkwork.contact.solver.problem import FREE, SLIDE
-from linkwork.contact.solver.products import times_delassus
 from linkwork.core.jit import inlined, routine
 from linkwork.simulation.touching.arrays import sweeps_of, system_of
 from linkwork.simulation.touching.sweeps.memory import ACROSS, ALONG_A, ALONG_B, CONVEX, IS_SINGULAR, LEAD

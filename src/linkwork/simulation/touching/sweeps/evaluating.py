@@ -7,9 +7,8 @@ sets       y = γ₀ - (u + bias) / r with the response r;  then  u_n = 0,  u_t 
 
 import math
 
-from linkwork.contact.solver.laws import nearest_in_cone
+from linkwork.contact.solver.laws import allowed_by_coulomb, nearest_in_cone, nearest_of_cone
 from linkwork.contact.solver.problem import FREE, SLIDE, STICK
-from linkwork.contact.solver.projections import allowed_by_coulomb, nearest_of_cone
 from linkwork.core.jit import inlined, routine
 from linkwork.simulation.touching.arrays import sweeps_of
 from linkwork.simulation.touching.sweeps.memory import (

@@ -9,8 +9,6 @@ import numpy as np
 from linkwork.core.bundles import Float1, Float2, Int1, Int2
 from linkwork.dynamics.tree_factor import BLOCK
 
-LANES = 8  # right sides that are solved for side by side
-
 
 class Sweeps(NamedTuple):
     """c contacts, l limits, k rows of loops, R = 3 c + l + k rows, n bodies, nv freedoms. Rows of a contact: normal, two
@@ -39,21 +37,17 @@ class Sweeps(NamedTuple):
     lead: Float2  # (c, 4)   of a contact that slides: its direction, stiffness along its impulse and across
     rigid: Float2  # (n, 36)  inertias of bodies, world axes
     armature: Float1  # (nv,)
-    between: Int1  # (c,)     contacts between two bodies
-    acting: Int1  # (R,)     rows of those that act, and of loops: unknowns beside the tree; of a dense step: first rows
-    spans: Int1  # (R,)     of its unknowns: rows of each, 1 or 3
+    acting: Int1  # (R,)     unknowns of a dense step: the first row of each
+    spans: Int1  # (R,)     its rows, 1 or 3
     column: Float2  # (R, 3)   impulses on them per unknown
     across: Float2  # (R, 3)   velocities that it answers
     ease: Float2  # (R, 2)   its compliance and right side
     loop_body: Int2  # (k, 2)   bodies that rows of loops join; -1: the world
-    wide_wrench: Float1  # (48 n,) eight right sides side by side
-    wide_effort: Float1  # (8 nv,)
-    wide_twist: Float1  # (48 n,)
     scales: Float1  # (1,)
-    counts: Int1  # (8,)
+    counts: Int1  # (5,)
 
 
-SWEEPS_MADE, BETWEEN, PATH, IS_SINGULAR, LOOP_ROWS, IS_DENSE, HAS_MATRIX = range(7)
+SWEEPS_MADE, IS_SINGULAR, LOOP_ROWS, IS_DENSE, HAS_MATRIX = range(5)
 TOP_SPEED = 0  # of `scales`: largest speed of a row, each body's part counted by its size [m/s]
 ALONG_A, ALONG_B, LEAD, ACROSS = range(4)  # columns of `lead`
 CONVEX, COULOMB, SETS = range(3)  # laws that give impulses for velocities, see `newton`
@@ -85,16 +79,12 @@ def make_sweeps(bodies: int, freedoms: int, contacts: int, limits: int, loops: i
         lead=np.zeros((contacts, 4)),
         rigid=np.zeros((bodies, BLOCK)),
         armature=np.zeros(freedoms),
-        between=np.zeros(contacts, dtype=np.int64),
         acting=np.zeros(rows, dtype=np.int64),
         spans=np.zeros(rows, dtype=np.int64),
         column=np.zeros((rows, 3)),
         across=np.zeros((rows, 3)),
         ease=np.zeros((rows, 2)),
         loop_body=np.zeros((loops, 2), dtype=np.int64),
-        wide_wrench=np.zeros(6 * LANES * bodies),
-        wide_effort=np.zeros(LANES * freedoms),
-        wide_twist=np.zeros(6 * LANES * bodies),
         scales=np.zeros(1),
-        counts=np.zeros(8, dtype=np.int64),
+        counts=np.zeros(5, dtype=np.int64),
     )

@@ -7,7 +7,7 @@ from linkwork.core.jit import inlined, routine
 from linkwork.simulation.touching.sweeps.memory import LOOP_ROWS
 from linkwork.spatial.memory import load3, load6, store3
 from linkwork.spatial.rotations import ZERO3, add3, cross3, scale3, sub3
-from linkwork.spatial.vectors import ZERO6, join, scale6
+from linkwork.spatial.vectors import ZERO6, join
 
 UNLIKE = 30.0  # times its response: what a direction may be softer by than others of its contact
 
@@ -78,11 +78,7 @@ def all_rows(w, count, limits):
 
 
 @inlined
-def row_between(t, w, problem, loops, r, side):
-    """Body of one side of row r, -1: the world, and the wrench of a unit impulse on it. loops: the first row of loops."""
-    if r < loops:
-        c = r // 3
-        f = push_of_row(w, c, r % 3, side)
-        return t.carrier[c, side], f if side == 0 else scale6(-1.0, f)
-    i = w.loop_body[r - loops, side]
-    return i, load6(problem.loop_row, r - loops, 6 * side) if i >= 0 else ZERO6
+def loop_wrench(problem, w, k, side):
+    """Body of one side of row k of loops, -1: the world, and the wrench of a unit impulse on it."""
+    i = w.loop_body[k, side]
+    return i, load6(problem.loop_row, k, 6 * side) if i >= 0 else ZERO6

@@ -5,32 +5,17 @@ import math
 from linkwork.contact.solver.rows import NO_RESPONSE, fill_delassus, fill_rows, own_responses
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.aba import P_, S_D
-from linkwork.dynamics.tree_factor import factor_leaf_to_root, own_responses_root_to_leaf
+from linkwork.dynamics.tree_elimination import own_responses_root_to_leaf
 from linkwork.model.kernels.joint_kernels import helical_twist
 from linkwork.model.layout import ARMATURE, DOF, HELICAL, INERTIA, KIND, PARENT, V
 from linkwork.simulation.constrained.constraints import constraints_of
 from linkwork.simulation.moving import moving_of
+from linkwork.simulation.touching import arrays as ta
 from linkwork.simulation.touching.answers import to_world
-from linkwork.simulation.touching.arrays import (
-    BY_SWEEPS,
-    BY_TREE,
-    REST_SPEED,
-    SLACK,
-    contacts_of,
-    factor_of,
-    problem_of,
-    sweeps_of,
-    system_of,
-    touch_of,
-)
-from linkwork.simulation.touching.sweeps.between import (
-    find_paths_between,
-    is_within_tree,
-    list_between,
-    responses_between,
-)
+from linkwork.simulation.touching.arrays import contacts_of, factor_of, problem_of, sweeps_of, system_of, touch_of
+from linkwork.simulation.touching.sweeps.between import contact_response, response_between
+from linkwork.simulation.touching.sweeps.linear import eliminate_alone
 from linkwork.simulation.touching.sweeps.memory import (
-    BETWEEN,
     HAS_MATRIX,
     IS_DENSE,
     IS_SINGULAR,
@@ -38,7 +23,13 @@ from linkwork.simulation.touching.sweeps.memory import (
     SWEEPS_MADE,
     TOP_SPEED,
 )
-from linkwork.simulation.touching.sweeps.points import all_rows, judge_response, place_contacts, push_of_row
+from linkwork.simulation.touching.sweeps.points import (
+    all_rows,
+    judge_response,
+    loop_wrench,
+    place_contacts,
+    push_of_row,
+)
 from linkwork.spatial.memory import load3, load6, load9, load10, load_block, store3, store6, store_block
 from linkwork.spatial.rotations import ZERO3, matvec3, rotate_symmetric
 from linkwork.spatial.vectors import ZERO6, add6, dot6
@@ -56,9 +47,9 @@ def begin(table, h, count, limits):
     system = system_of(table)
     contacts = contacts_of(table)
     w.counts[SWEEPS_MADE], w.counts[IS_SINGULAR] = 0, 0
-    w.counts[IS_DENSE], w.counts[LOOP_ROWS] = 1 if t.counts[BY_SWEEPS] == 0 else 0, problem.loop_row.shape[0]
-    w.counts[HAS_MATRIX] = 1 if t.counts[BY_SWEEPS] != BY_TREE else 0
-    rows = fill_rows(contacts, count, problem, system, h, t.settings[REST_SPEED], t.settings[SLACK])
+    w.counts[IS_DENSE], w.counts[LOOP_ROWS] = 1 if t.counts[ta.BY_SWEEPS] == 0 else 0, problem.loop_row.shape[0]
+    w.counts[HAS_MATRIX] = 1 if t.counts[ta.BY_SWEEPS] != ta.BY_TREE else 0
+    rows = fill_rows(contacts, count, problem, system, h, t.settings[ta.REST_SPEED], t.settings[ta.SLACK])
     w.scales[TOP_SPEED] = top_speed(problem, system, rows)
     place_contacts(contacts, problem, w, count)
     if w.counts[IS_DENSE] != 0:
@@ -66,7 +57,6 @@ def begin(table, h, count, limits):
         measure_by_matrix(table, count, limits)
     else:
         place_joints(table)
-        list_contacts_between(table, count)
         place_loops(table)
         eliminate_alone(table)
         measure_by_tree(table, count, limits)
@@ -97,7 +87,9 @@ def place_joints(table):
     s = moving_of(table)
     F = factor_of(table)
     w = sweeps_of(table)
-    for i in range(s.tree.shape[0]):
+    n = s.tree.shape[0]
+    for i in range(n):
+        F.order[i] = n - 1 - i
         R = load9(s.world, i, 0)
         parent, j = s.tree[i, PARENT], s.tree[i, V]
         r = matvec3(load9(s.world, parent, 0), load3(s.work, i, P_)) if parent >= 0 else ZERO3
@@ -129,19 +121,6 @@ def rigid_block(R, inertia):
 
 
 @routine
-def list_contacts_between(table, count):
-    """Lists the contacts between two bodies."""
-    t = touch_of(table)
-    w = sweeps_of(table)
-    pairs = 0
-    for c in range(count):
-        if t.carrier[c, 0] >= 0 and t.carrier[c, 1] >= 0:
-            w.between[pairs] = c
-            pairs += 1
-    w.counts[BETWEEN] = pairs
-
-
-@routine
 def place_loops(table):
     """Which bodies each row of loops is between."""
     x = constraints_of(table)
@@ -149,20 +128,6 @@ def place_loops(table):
     for k in range(x.ends.shape[0]):
         for r in range(x.first_row[k], x.first_row[k + 1]):
             w.loop_body[r, 0], w.loop_body[r, 1] = x.ends[k, 0], x.ends[k, 1]
-
-
-@routine
-def eliminate_alone(table):
-    """The linkage without contact, eliminated: responses to impulses are those of M."""
-    s = moving_of(table)
-    F = factor_of(table)
-    w = sweeps_of(table)
-    for i in range(s.tree.shape[0]):
-        store_block(F.block, i, 0, load_block(w.rigid, i, 0))
-    for j in range(s.v.shape[0]):
-        F.resistance[j] = w.armature[j]
-    if not factor_leaf_to_root(s.tree, F):
-        w.counts[IS_SINGULAR] = 1
 
 
 @routine
@@ -230,36 +195,42 @@ def measure_by_tree(table, count, limits):
     F = factor_of(table)
     w = sweeps_of(table)
     own_responses_root_to_leaf(s.tree, F)
-    if w.counts[BETWEEN] + w.counts[LOOP_ROWS] > 0:
-        loops = 3 * count + limits
-        find_paths_between(table)
-        responses_between(table, loops, list_between(table, loops, False))
-    pair = 0
     for c in range(count):
+        a, b = t.carrier[c, 0], t.carrier[c, 1]
         K, alone = ZERO6, 0.0
-        for side in range(2):
-            if t.carrier[c, side] >= 0:
-                one = own_block(w, c, side, load_block(F.block, t.carrier[c, side], 0))
-                K = add6(K, one)
-        if t.carrier[c, 0] >= 0 and t.carrier[c, 1] >= 0:
+        if a >= 0:
+            K = add6(K, own_block(w, c, 0, load_block(F.block, a, 0)))
+        if b >= 0:
+            K = add6(K, own_block(w, c, 1, load_block(F.block, b, 0)))
+        if a >= 0 and b >= 0:
             alone = K[0]
-            if is_within_tree(s, t, c):
-                K = block_between(table, pair)
-                pair += 1
+            if s.tree_of[a] < 0 or s.tree_of[a] == s.tree_of[b]:  # floating trees do not answer each other's impulses
+                K = contact_response(s.tree, F, w, c, a, b)
         p, q = judge_response(w, c, K, alone)
         turn_rows(system_of(table), 3 * c, p, q, w.ways[c])
     for k in range(limits):
         w.response[count + k] = F.Dinv[t.bound[k, 1]]
         w.soft[count + k] = w.response[count + k]
+    measure_loops(table, count + limits)
+
+
+@inlined
+def measure_loops(table, first):
+    """The same of the rows of loops, of which `response` and `soft` stand from `first` on."""
+    tree = moving_of(table).tree
+    F = factor_of(table)
+    w = sweeps_of(table)
+    problem = problem_of(table)
     most = 0.0
     for k in range(w.counts[LOOP_ROWS]):
-        most = max(most, system_of(table).between[3 * pair + k, 3 * pair + k])
-    for k in range(w.counts[LOOP_ROWS]):
-        r = 3 * pair + k
-        own = system_of(table).between[r, r]
-        has_response = own > NO_RESPONSE * most
-        w.response[count + limits + k] = own if has_response else 1.0
-        w.soft[count + limits + k] = own if has_response else math.inf  # it carries nothing
+        a, f = loop_wrench(problem, w, k, 0)
+        b, g = loop_wrench(problem, w, k, 1)
+        w.response[first + k] = response_between(tree, F, a, f, f, b, g, g)
+        most = max(most, w.response[first + k])
+    for k in range(first, first + w.counts[LOOP_ROWS]):
+        has_response = w.response[k] > NO_RESPONSE * most
+        w.soft[k] = w.response[k] if has_response else math.inf  # it carries nothing
+        w.response[k] = w.response[k] if has_response else 1.0
 
 
 @inlined
@@ -270,11 +241,3 @@ def own_block(w, c, side, X):
     x1 = (dot6(X[0], f1), dot6(X[1], f1), dot6(X[2], f1), dot6(X[3], f1), dot6(X[4], f1), dot6(X[5], f1))
     x2 = (dot6(X[0], f2), dot6(X[1], f2), dot6(X[2], f2), dot6(X[3], f2), dot6(X[4], f2), dot6(X[5], f2))
     return dot6(f0, x0), dot6(f1, x0), dot6(f2, x0), dot6(f1, x1), dot6(f2, x1), dot6(f2, x2)
-
-
-@inlined
-def block_between(table, pair):
-    """The same of a contact between two bodies of one tree, number `pair` of those."""
-    G = system_of(table).between
-    r = 3 * pair
-    return G[r, r], G[r + 1, r], G[r + 2, r], G[r + 1, r + 1], G[r + 2, r + 1], G[r + 2, r + 2]

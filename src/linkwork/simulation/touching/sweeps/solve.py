@@ -20,29 +20,16 @@ from linkwork.contact.solver.problem import (
 )
 from linkwork.contact.solver.rows import part_along
 from linkwork.core.jit import inlined, kernel, routine
-from linkwork.simulation.touching.arrays import (
-    CORRECTION,
-    COUPLED,
-    LAW,
-    MAX_SWEEPS,
-    PUSH,
-    SLACK,
-    TOLERANCE,
-    contacts_of,
-    problem_of,
-    sweeps_of,
-    system_of,
-    touch_of,
-)
-from linkwork.simulation.touching.sweeps.between import find_paths_between
+from linkwork.simulation.touching import arrays as ta
+from linkwork.simulation.touching.arrays import contacts_of, problem_of, sweeps_of, system_of, touch_of
 from linkwork.simulation.touching.sweeps.dense import dense_velocities
 from linkwork.simulation.touching.sweeps.evaluating import breach
-from linkwork.simulation.touching.sweeps.linear import answer_impulses
-from linkwork.simulation.touching.sweeps.memory import BETWEEN, HAS_MATRIX, IS_DENSE, LOOP_ROWS, SWEEPS_MADE
+from linkwork.simulation.touching.sweeps.linear import answer_impulses, eliminate_alone
+from linkwork.simulation.touching.sweeps.memory import HAS_MATRIX, IS_DENSE, LOOP_ROWS, SWEEPS_MADE
 from linkwork.simulation.touching.sweeps.newton import SUFFICES, descend, solve_laws
 from linkwork.simulation.touching.sweeps.one_by_one import renew_row
 from linkwork.simulation.touching.sweeps.points import all_rows
-from linkwork.simulation.touching.sweeps.rows import begin, eliminate_alone
+from linkwork.simulation.touching.sweeps.rows import begin
 from linkwork.spatial.memory import load3, store3
 from linkwork.spatial.rotations import add3, cross3, dot3, scale3
 
@@ -67,11 +54,11 @@ def solve_contacts(table, h, limits, what):
     problem = problem_of(table)
     system = system_of(table)
     count = problem.slot.shape[0]
-    if what == PUSH:
+    if what == ta.PUSH:
         push_apart(table, h, count, limits)
         return True
     begin(table, h, count, limits)
-    if t.counts[LAW] == COUPLED:
+    if t.counts[ta.LAW] == ta.COUPLED:
         solve_coupled(table, count, limits)
     else:
         solve_impacts(contacts_of(table), problem, system, all_rows(w, count, limits), h, t.settings)
@@ -89,7 +76,7 @@ def solve_coupled(table, count, limits):
     w = sweeps_of(table)
     system = system_of(table)
     report = system.report
-    tolerance, most = t.settings[TOLERANCE], int(t.settings[MAX_SWEEPS])
+    tolerance, most = t.settings[ta.TOLERANCE], int(t.settings[ta.MAX_SWEEPS])
     enough = max(tolerance, SUFFICES)
     start_warm(table, count, limits)
     residual = solve_laws(table, count, limits, tolerance, most)
@@ -314,7 +301,7 @@ def push_apart(table, h, count, limits):
     w = sweeps_of(table)
     data = contacts_of(table).data
     problem = problem_of(table)
-    part, slack = t.settings[CORRECTION], t.settings[SLACK]
+    part, slack = t.settings[ta.CORRECTION], t.settings[ta.SLACK]
     deepest = 0.0
     for c in range(count):
         deepest = max(deepest, -data[c, GAP])
@@ -344,8 +331,6 @@ def push_apart(table, h, count, limits):
     if not push_in_rounds(table, count, limits):
         for c in range(count):
             w.shift[c] = 0.0
-        if w.counts[IS_DENSE] == 0 and w.counts[BETWEEN] + w.counts[LOOP_ROWS] > 0:
-            find_paths_between(table)  # their list was used by others since impulses were found
         descend(table, count, limits, PUSH_SOFT, PUSH_TOLERANCE)
     for r in range(3 * count + limits):
         w.eta[r] = max(w.eta[r], 0.0)

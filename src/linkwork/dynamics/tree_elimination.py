@@ -1,0 +1,130 @@
+"""Elimination of a tree of bodies, and its solution for any right side: (M + what is added to bodies and joints) x = b.
+
+Bodies may carry any 6x6 block in the place of their inertia, such as inertia and the stiffness of contacts with the world;
+it need not be symmetric. A joint of several freedoms is eliminated one freedom after the other, as massless joints of one
+freedom in a row would be, so that all kinds of joints are one. With s the column of a freedom:
+
+    leaf to root    U = X s,  Y = Xᵀ s,  D = s·U + resistance,  X ← X - U D⁻¹ Yᵀ,  X_λ += shifted X                  (1)
+                    u = τ - s·p,  p ← p + U D⁻¹ u,  p_λ += shifted p                                                (2)
+    root to leaf    x = D⁻¹ (u - Y·a),  a ← a + s x        a: the shifted velocity of the parent, at first           (3)
+
+τ acts on freedoms, -p on bodies. `aba` does the same for one symmetric matrix and one right side, fused, in body axes.
+Bodies of one tree or of several may be coupled with each other (`tree_couplings`).
+"""
+
+from linkwork.core.jit import kernel, routine
+from linkwork.dynamics.joint_solve import block_pivot, largest_pivot, move_freedom, push_freedom
+from linkwork.dynamics.tree_couplings import (
+    IS_FULL,
+    add_coupling,
+    clear_couplings,
+    effort_of_coupled,
+    eliminate_couplings,
+    hand_to_parent,
+    list_near,
+    push_coupled,
+)
+from linkwork.dynamics.tree_factor import BLOCK, shift_block_down, shift_block_up, shift_down, shift_up
+from linkwork.model.layout import DOF, PARENT, V
+from linkwork.spatial.inertia import block_plus_outer, block_times_twist, twist_times_block
+from linkwork.spatial.memory import add_to6, add_to_block, load3, load6, load_block, store6, store_block
+from linkwork.spatial.vectors import ZERO6, add_scaled, scale6
+
+LEAST_PIVOT = 1e-14  # of what D would be at most for blocks of this size: below that it is rounding
+
+
+@routine
+def factor_leaf_to_root(tree, F):
+    """(1) for all bodies, those of `block`, `resistance` and couplings; False where a pivot vanishes, or is not a number,
+    or where there was no room for couplings that came on the way."""
+    good = True
+    for at in range(tree.shape[0]):
+        i = F.order[at]
+        X = load_block(F.block, i, 0)
+        coupled = list_near(F, i) if F.head[i] >= 0 else 0
+        j, dof = tree[i, V], tree[i, DOF]
+        for place in range(dof - 1, -1, -1):
+            d = j + place
+            s = load6(F.S, d, 0)
+            U, Y, D = block_pivot(X, s, F.resistance[d])
+            turning = abs(X[0][0]) + abs(X[1][1]) + abs(X[2][2])
+            sliding = abs(X[3][3]) + abs(X[4][4]) + abs(X[5][5])
+            good = good and abs(D) > LEAST_PIVOT * largest_pivot(s, turning, sliding)
+            store6(F.U, d, 0, U)
+            store6(F.Y, d, 0, Y)
+            F.Dinv[d] = 1.0 / D
+            X = block_plus_outer(X, scale6(-1.0 / D, U), Y)
+            if coupled > 0:
+                eliminate_couplings(F, coupled, place, s, U, Y, D)
+        parent, r = tree[i, PARENT], load3(F.r, i, 0)
+        if parent >= 0:
+            add_to_block(F.block, parent, 0, shift_block_up(r, X))
+        if coupled > 0:
+            hand_to_parent(F, i, parent, r, coupled)
+    return good and F.counts[IS_FULL] == 0
+
+
+@routine
+def solve_tree(tree, F):
+    """(2) and (3): x and twists for the `wrench` and `effort` given, which are used up."""
+    for at in range(tree.shape[0]):
+        i = F.order[at]
+        p = load6(F.wrench, i, 0)
+        j = tree[i, V]
+        for d in range(j + tree[i, DOF] - 1, j - 1, -1):
+            S, U = load6(F.S, d, 0), load6(F.U, d, 0)
+            F.effort[d], p = push_freedom(S, U, F.Dinv[d], F.effort[d], p)
+            if F.head[i] >= 0:
+                push_coupled(F, i, d - j, F.Dinv[d] * F.effort[d])
+        if tree[i, PARENT] >= 0:
+            add_to6(F.wrench, tree[i, PARENT], 0, shift_up(load3(F.r, i, 0), p))
+    for at in range(tree.shape[0] - 1, -1, -1):
+        i = F.order[at]
+        a = ZERO6
+        if tree[i, PARENT] >= 0:
+            a = shift_down(load3(F.r, i, 0), load6(F.twist, tree[i, PARENT], 0))
+        j = tree[i, V]
+        for d in range(j, j + tree[i, DOF]):
+            S, Y = load6(F.S, d, 0), load6(F.Y, d, 0)
+            effort = F.effort[d] - effort_of_coupled(F, i, d - j) if F.head[i] >= 0 else F.effort[d]
+            F.x[d], a = move_freedom(S, Y, F.Dinv[d], effort, a)
+        store6(F.twist, i, 0, a)
+
+
+@routine
+def own_responses_root_to_leaf(tree, F):
+    """Twist of each body per impulse on it, 6x6, into `block`, which `factor` has used up.
+
+    Λ = (1 - s D⁻¹ Yᵀ) Λ (1 - U D⁻¹ sᵀ) + s D⁻¹ sᵀ      Λ: shifted from the parent, at first; 0 for the world      (4)
+    """
+    for i in range(tree.shape[0]):
+        X = (ZERO6, ZERO6, ZERO6, ZERO6, ZERO6, ZERO6)
+        if tree[i, PARENT] >= 0:
+            r = load3(F.r, i, 0)
+            X = shift_block_down(r, load_block(F.block, tree[i, PARENT], 0))
+        j = tree[i, V]
+        for d in range(j, j + tree[i, DOF]):
+            s, U, Y, D = load6(F.S, d, 0), load6(F.U, d, 0), load6(F.Y, d, 0), F.Dinv[d]
+            X = block_plus_outer(X, scale6(-D, s), twist_times_block(Y, X))
+            X = block_plus_outer(X, add_scaled(scale6(D, s), -D, block_times_twist(X, U)), s)
+        store_block(F.block, i, 0, X)
+
+
+@kernel
+def factor_and_solve(tree, F):
+    """`factor_leaf_to_root` and `solve_tree` as an entry from Python."""
+    good = factor_leaf_to_root(tree, F)
+    solve_tree(tree, F)
+    own_responses_root_to_leaf(tree, F)
+    return good
+
+
+@kernel
+def factor_coupled(tree, F, pairs, blocks):
+    """The same with couplings: bodies (c, 2), wrench on the first per twist of the second and the reverse (c, 72)."""
+    clear_couplings(F)
+    for k in range(pairs.shape[0]):
+        add_coupling(F, pairs[k, 0], pairs[k, 1], load_block(blocks, k, 0), load_block(blocks, k, BLOCK))
+    good = factor_leaf_to_root(tree, F)
+    solve_tree(tree, F)
+    return good

@@ -1,0 +1,86 @@
+"""Makes the arrays of a moving linkage (`simulation.moving`), and finds in them what a checkpoint keeps of past steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.core.arrays import FloatArray, IntArray, untouched
+from linkwork.dynamics.aba import BODY_WORK, DOF_WORK
+from linkwork.environment.wet_columns import WATER_NUMBERS, WET_COLUMNS
+from linkwork.model.layout import DOF_COLUMNS
+from linkwork.simulation import moving as mv
+from linkwork.simulation.loading.load_columns import LOAD_COLUMNS
+from linkwork.simulation.loading.motor_law import MOTOR_COLUMNS
+from linkwork.simulation.moving import Moving
+
+
+def allocate(tables: Sequence[NDArray[Any]], bases: IntArray, tree_of: IntArray, method: int) -> Moving:
+    """Arrays for a linkage with the given tables (tree, body, screws, dof, rest, gravity), at rest, nothing acting.
+
+    bases: bodies on the free joints of floating trees whose momentum is kept; tree_of: tree of each body, or -1.
+    """
+    tree, body, screws, dof, rest, gravity = tables
+    n, nv, nq = tree.shape[0], dof.shape[0], rest.shape[0]
+    return Moving(
+        tree=tree,
+        body=body,
+        screws=screws,
+        dof=dof,
+        rest=rest,
+        gravity=gravity,
+        effort=untouched(nv),
+        motor=untouched(nv, MOTOR_COLUMNS),
+        strength=np.full(nv, np.inf),
+        top_speed=np.full(nv, np.inf),
+        wrench=untouched(n, 6),
+        load=np.zeros((0, LOAD_COLUMNS)),
+        load_body=np.zeros(0, dtype=np.int64),
+        wet=np.zeros((0, WET_COLUMNS)),
+        wet_body=np.zeros(0, dtype=np.int64),
+        water=np.zeros(WATER_NUMBERS),
+        current=np.zeros((1, 4)),
+        q=untouched(nq),
+        v=untouched(nv),
+        qdd=untouched(nv),
+        judged=untouched(nv),
+        drive=untouched(nv),
+        acted=untouched(nv, mv.EFFORT_PARTS),
+        resistance=untouched(nv, DOF_COLUMNS),
+        work=untouched(n, BODY_WORK),
+        dof_work=untouched(nv, DOF_WORK),
+        world=untouched(n, 12),
+        start_q=untouched(nq),
+        start_v=untouched(nv),
+        u=untouched(nv),
+        stages=untouched(mv.STAGE_ROWS[method], nq + 1),
+        change=untouched(n if method in mv.LIKE_VARIATIONAL else 0, mv.CHANGE_COLUMNS),
+        change_dof=untouched(nv if method in mv.LIKE_VARIATIONAL else 0, mv.CHANGE_DOF_COLUMNS),
+        base=bases,
+        tree_of=tree_of,
+        kept=np.zeros((bases.size, 6)),
+        start_kept=np.zeros((bases.size, 6)),
+        centre=np.zeros((bases.size, 3)),
+        composite=untouched(n, mv.COMPOSITE_COLUMNS),
+        counts=np.zeros(mv.COUNTS, dtype=np.int64),
+        numbers=np.zeros(mv.NUMBERS),
+    )
+
+
+def past_of(moving: Moving) -> dict[str, FloatArray]:
+    """What a variational step remembers of the one before, for checkpoints; nothing for other integrators."""
+    is_variational = moving.counts[mv.METHOD] == mv.VARIATIONAL
+    if not is_variational:
+        return {}
+    momenta = moving.change[:, mv.CARRIED_MOMENTUM : mv.CARRIED_MOMENTUM + 6]
+    return {"past": moving.stages[mv.PAST : mv.PAST + mv.PAST_ROWS], "momenta": momenta}
+
+
+def forget_past(moving: Moving) -> None:
+    """The next step begins as the first one does, with no energy made or lost so far."""
+    moving.numbers[mv.STEP_PAST] = 0.0
+    for past in past_of(moving).values():
+        past[:] = 0.0
