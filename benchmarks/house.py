@@ -82,8 +82,9 @@ class Row(NamedTuple):
 
 
 @cache
-def tree_of(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
+def nodes_of(path: Path) -> tuple[ast.AST, ...]:
+    """All nodes of a file's syntax; several rows look through them."""
+    return tuple(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
 
 
 def sources(folder: Path) -> list[Path]:
@@ -91,7 +92,7 @@ def sources(folder: Path) -> list[Path]:
 
 
 def functions(path: Path) -> Iterator[ast.FunctionDef]:
-    return (node for node in ast.walk(tree_of(path)) if isinstance(node, ast.FunctionDef))
+    return (node for node in nodes_of(path) if isinstance(node, ast.FunctionDef))
 
 
 def arguments(function: ast.FunctionDef) -> list[str]:
@@ -137,7 +138,7 @@ def sweeping_files(package: Path) -> list[str]:
     users = {
         path.relative_to(package).as_posix()
         for path in sources(package)
-        for node in ast.walk(tree_of(path))
+        for node in nodes_of(path)
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("linkwork.dynamics.joint_")
     }
     return sorted((users | {"dynamics/aba.py"}) - joints if joints else here)
@@ -151,7 +152,7 @@ def ancestors(package: Path, name: str) -> set[str]:
     """Names of a class and of all classes of the package that it derives from."""
     bases: dict[str, list[str]] = {}
     for path in sources(package):
-        for node in ast.walk(tree_of(path)):
+        for node in nodes_of(path):
             if isinstance(node, ast.ClassDef):
                 bases.setdefault(node.name, [ast.unparse(base).split("[")[0] for base in node.bases])
     found, waiting = set(), [name]
@@ -211,7 +212,7 @@ def private_numba(package: Path) -> set[str]:
     """Names that are imported from parts of Numba that are not its interface, but for types and configuration."""
     found = set()
     for path in sources(package):
-        for node in ast.walk(tree_of(path)):
+        for node in nodes_of(path):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(NUMBA):
                 found |= {f"{node.module}.{alias.name}" for alias in node.names}
             elif isinstance(node, ast.Import):
@@ -221,16 +222,20 @@ def private_numba(package: Path) -> set[str]:
 
 def own_names(paths: list[Path]) -> set[str]:
     """Private names that files define: functions, attributes of self, fields of classes."""
+    return set().union(*map(_own_names, paths))
+
+
+@cache
+def _own_names(path: Path) -> frozenset[str]:
     found: set[str] = set()
-    for path in paths:
-        for node in ast.walk(tree_of(path)):
-            if isinstance(node, ast.FunctionDef | ast.ClassDef):
-                found.add(node.name)
-            elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and _is_own(node):
-                found.add(node.attr)
-            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                found.add(node.id)
-    return found
+    for node in nodes_of(path):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and _is_own(node):
+            found.add(node.attr)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.add(node.id)
+    return frozenset(found)
 
 
 def _is_own(node: ast.Attribute) -> bool:
@@ -242,7 +247,7 @@ def private_uses(paths: list[Path], own: set[str]) -> list[str]:
     return [
         f"{path.name}:{node.lineno} {node.attr}"
         for path in paths
-        for node in ast.walk(tree_of(path))
+        for node in nodes_of(path)
         if isinstance(node, ast.Attribute)
         and re.match(r"_[a-z]", node.attr)
         and node.attr not in PUBLIC | own

@@ -40,7 +40,7 @@ class MujocoTwin:
         self.data = mujoco.MjData(self.model)
         self.data.qpos[:] = self._coordinates(model, state.q)
         self.h, self.spent, self.steps, self.contacts, self.deepest, self.slip = scene.h, 0.0, 0, 0, 0.0, 0.0
-        self.pulls = [a for a in self.scene._acting if a.load is not None]
+        self.pulls = [a for a in self.scene.acting if a.load is not None]
         mujoco.mj_forward(self.model, self.data)
 
     def _add_body(self, spec: Any, model: lw.Model, i: int, twins: list[Any]) -> Any:

@@ -130,7 +130,7 @@ def full(scene: lw.Scene) -> Contestant:
 def with_loads(scene: lw.Scene, built: Any, kind: Any, **options: Any) -> Any:
     """A simulation of another kind under the loads of the scene."""
     sim = kind(scene.model, scene.state, contact=contact_of(scene), **options)
-    for acting in built._acting:
+    for acting in built.acting:
         acting.is_on, acting.load = False, None
         acting.set(sim, acting.value)
     return sim

@@ -28,14 +28,15 @@ from .kept import measure_kept
 from .pages import Span, fill_page, timing_rows
 from .regions import measure_regions
 from .rest import measure_rest
+from .retinal import measure_retinal
 from .sampling import measure_sampling
 from .slopes import compare_slopes
 from .solvent import compare_solvent
 from .structures import AT_HAND, packaged, readable, small_proteins
 
 PARTS = (
-    "counts", "slopes", "forces", "solvent", "rest", "regions", "adaptive", "hand", "drift", "kept", "temperature",
-    "sampling", "pull", "deca",
+    "counts", "retinal", "slopes", "forces", "solvent", "rest", "regions", "adaptive", "hand", "drift", "kept",
+    "temperature", "sampling", "pull", "deca",
 )  # fmt: skip
 STRUCTURE = AT_HAND / "1PY6_bcl.pdb"
 STAND_IN = "AEALKSGVFTLQDIYWNRMP" * 6
@@ -79,6 +80,7 @@ def run(options: argparse.Namespace) -> TableReport:
     rounds = 3 if options.quick else options.rounds
     parts: dict[str, Callable[[], None]] = {
         "counts": lambda: count_whole(report, options.structure, options.quick),
+        "retinal": lambda: measure_retinal(report, disagreement),
         "slopes": lambda: compare_slopes(report, helix, options),
         "forces": lambda: compare_forces(report, helix, protein, rounds),
         "solvent": lambda: compare_solvent(report, [helix, protein], rounds, clusters),

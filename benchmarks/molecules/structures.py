@@ -21,12 +21,15 @@ OF_PACKAGE = {"adk": "adk_open.pdb", "bpti": "mmcif/5PTI.cif.gz", "ubiquitin": "
 
 def packaged(name: str) -> Path | None:
     """The file of a structure in MDAnalysisTests; None where the package is absent."""
-    found = importlib.util.find_spec("MDAnalysisTests")
-    places = [] if found is None else list(found.submodule_search_locations or [])
-    for place in places:
-        file = Path(place) / "data" / OF_PACKAGE[name]
-        if file.is_file():
-            return file
+    return in_package("MDAnalysisTests", f"data/{OF_PACKAGE[name]}")
+
+
+def in_package(package: str, path: str) -> Path | None:
+    """A file that comes with a package; None where the package is absent."""
+    found = importlib.util.find_spec(package)
+    for place in [] if found is None else list(found.submodule_search_locations or []):
+        if (Path(place) / path).is_file():
+            return Path(place) / path
     return None
 
 

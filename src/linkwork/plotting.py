@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.dynamics.quantities.motion import body_poses
 from linkwork.errors import MissingExtraError
 from linkwork.model import layout
 from linkwork.model.model import Model
 from linkwork.model.shapes import Box, Capsule, Cylinder, Shape, Sphere
 from linkwork.model.state import State
-
-FloatArray = NDArray[np.float64]
 
 SOLIDS_UP_TO = 800  # shapes; more take long, and show less than lines do
 DOTS_UP_TO = 400  # bodies; dots on more joints than this hide the lines

@@ -7,11 +7,11 @@ import pytest
 from tests.helpers.rounding import rounding
 
 import linkwork as lw
-from linkwork.scenarios.walker.events import find_root
 from linkwork.scenarios.walker.gait import (
     BEFORE_STRIKE,
     Walker,
     clearance,
+    find_root,
     first_step,
     foot_place,
     reach,

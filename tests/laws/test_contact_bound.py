@@ -65,6 +65,35 @@ def test_the_bound_holds_for_the_contact_forces_at_the_update(active):
     assert pressed >= 6
 
 
+@pytest.mark.parametrize("measure", ["absolute_linkage", "absolute_joint"])
+def test_after_advance_the_bound_is_that_of_the_present_state(measure):
+    """Updates of `advance` measure none; whoever asks later gets what is hidden then, and changes nothing that follows."""
+    model, start = over_pegs()
+    asked, silent = (
+        lw.AdaptiveDynamics(model, start, max_active_joints=5, measure=measure, contact=lw.Contact(friction=0.3))
+        for _ in range(2)
+    )
+    judged, touching = 0, 0  # touching: steps since nothing was touched
+    for _ in range(400):
+        for sim in (asked, silent):
+            sim.advance(H)
+        touching = touching + 1 if asked.contacts else 0
+        if touching <= asked.update_every:  # its update may have been made without touch, and then has measured it
+            continue
+        judged += 1
+        wrenches = contact_wrenches(model, asked.state.q, asked.contacts)
+        qdd = lw.forward_dynamics(model, asked.state, None, wrenches)
+        parts = joint_parts(asked, qdd)
+        parts[asked.active_bodies] = 0.0
+        hidden = math.sqrt(parts.sum() if measure == "absolute_linkage" else parts.max())
+        # both by `aba`; accelerations of a chain of 24 links: the condition of its mass matrix
+        allowed = rounding(condition=1e6, scale=float(np.abs(qdd).max()))
+        assert asked.report.error_bound == pytest.approx(hidden, rel=1e-6, abs=allowed)
+    assert judged > 100
+    np.testing.assert_array_equal(asked.state.q, silent.state.q)
+    np.testing.assert_array_equal(asked.state.v, silent.state.v)
+
+
 def test_contact_wakes_the_joints_that_yield_to_it():
     """Without gravity nothing moves but a ball that is pushed. It meets a chain at rest, and pushes that along."""
     linkage = lw.library.chain(40, radius=0.01)

@@ -10,13 +10,7 @@ import pytest
 from tests.conftest import JOINTS
 
 import linkwork as lw
-from linkwork.reference.joint_calculus import (
-    joint_bias,
-    joint_difference,
-    joint_integrate,
-    joint_pose,
-    joint_subspace,
-)
+from linkwork.reference.joint_calculus import joint_bias, joint_difference, joint_integrate, joint_pose, joint_subspace
 
 EPS = np.finfo(float).eps
 # Lengths of a step in rad (and m): tiny, on both sides of where the series end (1e-4, 1e-2), large, nearly a half turn.

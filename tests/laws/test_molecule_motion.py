@@ -312,3 +312,22 @@ def test_a_molecule_keeps_energy_and_momentum_with_default_settings(h):
     assert abs(slope) < (0.05 if h == 2e-3 else 0.5)
     thermal = np.sqrt(2.5 * 300.0 * 0.0083 * molecule.atoms.masses.sum())  # [Da nm/ps] of the whole
     assert np.abs(after.linear - before.linear).max() < 1e-6 * thermal
+
+
+@pytest.mark.parametrize("tolerance", [1000.0, 200.0])  # [kJ/mol/rad]
+def test_weighted_by_inertias_the_error_bound_is_an_effort(tolerance):
+    """No held torsion has a larger inertia times acceleration, in the molecule whose torsions all turn."""
+    molecule = proteins.helix()
+    model, field = molecule.model, molecule.field()
+    state = proteins.displaced(molecule, 0.02, seed=1)
+    inertia = np.diag(lw.mass_matrix(model, state))
+    sim = lw.AdaptiveDynamics(
+        model, state, field=field, measure="absolute_joint", weights=inertia**2, tolerance=tolerance
+    )
+    report = sim.step(1e-4, 1)
+    held = np.ones(model.nv, dtype=bool)
+    for body in sim.active_bodies.tolist():
+        held[model.v_slice(body)] = False
+    hidden = (inertia * np.abs(lw.forward_dynamics(model, state, wrenches=field.at(state)[1])))[held].max()
+    assert 0.5 * hidden <= report.error_bound <= tolerance
+    assert hidden <= report.error_bound * (1.0 + 1e-9)

@@ -1,5 +1,7 @@
 """The search that looks only where something may have come near, against one that looks everywhere, over long runs."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -127,18 +129,37 @@ def test_a_state_that_is_set_is_looked_at_anew():
 
 
 def forget(sim):
-    """Nothing is known of any distance, plane or place inside rigid parts."""
+    """Nothing is known of any distance or plane."""
     volumes = sim.view.contact.finder.volumes
     volumes.known[:], volumes.beyond[:], volumes.planes[:] = -np.inf, -np.inf, np.inf
-    volumes.pairs_known[:], volumes.inside[:] = -1.0, -1.0
+    volumes.pairs_known[:] = -1.0
+
+
+def tree_on_stones(seed):
+    """A floating tree with branches, of boxes, capsules and balls, which falls on stones and a floor."""
+    rng = np.random.default_rng(seed)
+    linkage = lw.Linkage("tree")
+    shapes = (lw.Sphere(0.04), lw.Box((0.1, 0.06, 0.08)), lw.Capsule(0.03, 0.08))
+    for i in range(24):
+        joint = lw.Free() if i == 0 else lw.Revolute(axis=rng.normal(size=3), damping=1e-3)
+        parent = "world" if i == 0 else f"body_{rng.integers(max(0, i - 3), i)}"
+        at = lw.Pose(0.09 * rng.normal(size=3), rpy=rng.normal(size=3))
+        inertia = lw.Inertia.box(0.2, (0.1, 0.08, 0.06))
+        linkage.add_body(f"body_{i}", parent, joint, at, inertia, shapes=[shapes[i % 3]])
+    for k, x in enumerate((-0.5, 0.0, 0.5)):
+        linkage.add_obstacle(f"stone_{k}", lw.Sphere(0.3), lw.Pose((x, 0.2 * k, -1.4)))
+    linkage.add_obstacle("floor", lw.Plane(), lw.Pose((0, 0, -1.5)))
+    model = linkage.compile()
+    return model, model.neutral()
 
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("active", [None, 5])
-def test_what_is_known_changes_no_motion(active, seed):
+@pytest.mark.parametrize("scene", [partial(field_of_obstacles, 24), tree_on_stones], ids=["chain", "tree"])
+def test_what_is_known_changes_no_motion(active, seed, scene):
     """With settings as they are by default, bodies followed on their way: the same bits as where all is looked at anew."""
     contact = lw.Contact(friction=0.05, margin=MARGIN)
-    model, start = field_of_obstacles(24, seed)
+    model, start = scene(seed)
     kind, more = (lw.FullDynamics, {}) if active is None else (lw.AdaptiveDynamics, {"max_active_joints": active})
     known, anew = (kind(model, start, contact=contact, **more) for _ in range(2))
     touched = 0

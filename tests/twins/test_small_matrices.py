@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from linkwork.core.jit import kernel
-from linkwork.loops.jacobi import eigen_scaled
-from linkwork.loops.minimal_norm import FEW, factor_indefinite
+from linkwork.loops.minimal_norm import FEW, eigen_scaled, factor_indefinite
 from linkwork.statics.elimination.small_symmetric import absolute_value, invert_three
 
 EPS = np.finfo(float).eps

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from linkwork.adaptive.metric.factor import AT_REST, IN_MOTION, factor_capacities
 from linkwork.adaptive.metric.velocity_columns import COLUMN_SCRATCH
@@ -21,14 +20,12 @@ from linkwork.adaptive.workspace import (
     Run,
 )
 from linkwork.assembly.node_table import JOIN, NODE_KIND, ROLE, TOP
-from linkwork.core.arrays import untouched
+from linkwork.core.arrays import FloatArray, untouched
 from linkwork.dynamics.dca.nodes import INPUT_COLUMNS, SCRATCH, SLOT_SIZE
 from linkwork.dynamics.dca.solver import DcaSolver, aligned_zeros
 from linkwork.loops.system import constrained_bodies
 from linkwork.model.model import Model
 from linkwork.simulation.loading.load_columns import LOAD_COLUMNS
-
-FloatArray = NDArray[np.float64]
 
 
 def allocate(

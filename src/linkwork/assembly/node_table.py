@@ -1,12 +1,5 @@
 """The table of nodes of an assembly tree: kinds of nodes, and what its columns hold."""
 
-from __future__ import annotations
-
-import numpy as np
-from numpy.typing import NDArray
-
-IntArray = NDArray[np.int64]
-
 BODY, JOIN, HANG, SUM = range(4)  # kinds of nodes
 
 # Columns of the node table, one row per node; children are numbered before parents, every subtree is one run of numbers.

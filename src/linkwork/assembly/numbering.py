@@ -6,24 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linkwork.assembly.node_table import (
-    BODY,
-    FIRST,
-    HANG,
-    INDEX,
-    JOIN,
-    LEFT,
-    LOWER,
-    NODE_KIND,
-    RIGHT,
-    ROLE,
-    SOLID,
-    SUM,
-    TOP,
-    UP,
-    UPPER,
-    IntArray,
-)
+from linkwork.assembly import node_table as at
+from linkwork.core.arrays import IntArray
 from linkwork.core.bundles import Int1, Int2, reader
 from linkwork.core.jit import kernel, routine
 
@@ -74,19 +58,19 @@ def number_in_post_order(draft, root, w):
         top -= 1
         number[d] = done
         kind = draft[d, 0]
-        nodes[done, NODE_KIND] = kind
-        nodes[done, INDEX] = draft[d, 3]
-        nodes[done, FIRST] = first[d]
+        nodes[done, at.NODE_KIND] = kind
+        nodes[done, at.INDEX] = draft[d, 3]
+        nodes[done, at.FIRST] = first[d]
         for side in (1, 2):
             child = draft[d, side]
             if child >= 0:
                 c = number[child]
-                nodes[done, LEFT if side == 1 else RIGHT] = c
-                nodes[c, UP] = done
-                nodes[c, ROLE] = TOP if kind == HANG else (UPPER if side == 1 else LOWER)
-        if kind == BODY:
+                nodes[done, at.LEFT if side == 1 else at.RIGHT] = c
+                nodes[c, at.UP] = done
+                nodes[c, at.ROLE] = at.TOP if kind == at.HANG else (at.UPPER if side == 1 else at.LOWER)
+        if kind == at.BODY:
             leaf[draft[d, 3]] = done
-        elif kind != SUM:
+        elif kind != at.SUM:
             joint[draft[d, 3]] = done
         done += 1
     return done
@@ -96,23 +80,23 @@ def number_in_post_order(draft, root, w):
 def mark_solid(nodes, count, welded):
     """Marks the nodes of rigid stretches: welds between bodies, and their bodies."""
     for node in range(count):
-        nodes[node, SOLID] = 0
+        nodes[node, at.SOLID] = 0
     for node in range(count):
-        kind = nodes[node, NODE_KIND]
-        if (kind != JOIN and kind != HANG) or not welded[nodes[node, INDEX]]:
+        kind = nodes[node, at.NODE_KIND]
+        if (kind != at.JOIN and kind != at.HANG) or not welded[nodes[node, at.INDEX]]:
             continue
-        left = nodes[node, LEFT]
-        right = nodes[node, RIGHT] if kind == JOIN else left
+        left = nodes[node, at.LEFT]
+        right = nodes[node, at.RIGHT] if kind == at.JOIN else left
         if is_rigid(nodes, left) and is_rigid(nodes, right):
-            nodes[node, SOLID] = 1
-            nodes[left, SOLID] = 1
-            nodes[right, SOLID] = 1
+            nodes[node, at.SOLID] = 1
+            nodes[left, at.SOLID] = 1
+            nodes[right, at.SOLID] = 1
 
 
 @routine
 def is_rigid(nodes, node):
     """Whether a cluster is one body or a stretch of welded ones."""
-    return nodes[node, NODE_KIND] == BODY or (nodes[node, NODE_KIND] == JOIN and nodes[node, SOLID] == 1)
+    return nodes[node, at.NODE_KIND] == at.BODY or (nodes[node, at.NODE_KIND] == at.JOIN and nodes[node, at.SOLID] == 1)
 
 
 def node_depths(nodes: IntArray) -> IntArray:
@@ -126,4 +110,4 @@ def node_depths(nodes: IntArray) -> IntArray:
 def count_depths(nodes, depth):
     """Sets the depth of each node; all are one before."""
     for i in range(nodes.shape[0] - 2, -1, -1):
-        depth[i] = depth[nodes[i, UP]] + 1
+        depth[i] = depth[nodes[i, at.UP]] + 1

@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.assembly.drafting import Draft, draft_nodes
-from linkwork.assembly.node_table import NODE_COLUMNS, IntArray
+from linkwork.assembly.node_table import NODE_COLUMNS
 from linkwork.assembly.numbering import Numbering, node_depths, number_nodes
+from linkwork.core.arrays import IntArray
 from linkwork.core.bundles import describe
 from linkwork.model.layout import FIXED, KIND
 from linkwork.model.model import Model

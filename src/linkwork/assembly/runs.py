@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linkwork.assembly.node_table import FIRST, LEFT, RIGHT, IntArray
+from linkwork.assembly.node_table import FIRST, LEFT, RIGHT
 from linkwork.assembly.plan import Assembly
+from linkwork.core.arrays import IntArray
 from linkwork.core.jit import kernel
 
 

@@ -6,16 +6,12 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from linkwork.core.bundles import Float2, Int1, Int2
 from linkwork.core.jit import inlined, routine
 from linkwork.spatial.memory import add_to6, load3, load6, store3, store6
 from linkwork.spatial.rotations import ZERO3, dot3, sub3
 from linkwork.spatial.vectors import ZERO6, dot6, join
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 # columns of ids
 BODY_A, BODY_B, SHAPE_A, SHAPE_B, IDS = 0, 1, 2, 3, 4

@@ -12,11 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.files import checked_file, checked_zip
 from linkwork.errors import FormatError, MissingExtraError, ModelError
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 LARGEST = 1e100  # [m] corners farther out have no squares
 FLAT = 1e-5  # thickness of a mesh, in its size, that counts as none: files in single precision are rough by 1e-7

@@ -7,8 +7,10 @@ that its front had gone until then; `gone` is that way, a sum over steps of the 
     clearance now  ≥  known - gone                                                                                 (18)
 
 so that a volume is left alone for as long as known - gone > margin + reach. When other joints begin to move, fronts are
-others: a new one takes over from any of the old ones, and so has gone as far as the one that went farthest. A node of which
-a part touches is not compared again and again: what is known of its two parts says where to go on. A body that stays near
+others: parts of an old one have gone as far as it has, and one made of several as far as that of them which went farthest
+(`volumes.make_rigid`, `make_open`). So the `gone` of the front that a point is in grows by its way or more, whichever
+fronts these are, and (18) holds for every volume. A node of which a part touches is not compared again and again: what is
+known of its two parts says where to go on. A body that stays near
 an obstacle is not compared with all of them again either: `nearest` names the two that were nearest, and `beyond` does for
 the others what `known` does for all. Of these two a plane is kept that has all of the obstacle behind it: while the body is
 in front of it by more than the margin, and by what it comes nearer to it in the step, the obstacle is not compared either,
@@ -38,7 +40,6 @@ from linkwork.spatial.rotations import IDENTITY3, ZERO3, add3, cross3, dot3, mat
 from linkwork.spatial.vectors import ZERO6, compose_pose
 
 ROUNDING = 1e-12  # of coordinates: what rounding may hide of a displacement or a distance
-NEAR = -1e300  # in `known` of a node that was near an obstacle when its box was compared: now its parts tell
 LONG = 1e3  # [m] of way after which counting begins anew, before rounding eats into it
 
 
@@ -78,13 +79,11 @@ def forget_clearances(volumes):
 def go_to(volumes, row, R, p):
     """A front stands at R, p now: adds its way since the last time to `gone`, and returns that; see above.
 
-    One that was a front in the present region or in the one before has stood somewhere.
+    One that was a front in the present region or in the one before has stood somewhere; another one has just become one.
     """
     region = int(volumes.travel[REGION])
     if volumes.part_in[row] >= region - 1:
         volumes.gone[row] += displacement(volumes, row, R, p)
-    else:
-        volumes.gone[row] = volumes.travel[TRAVEL]
     volumes.part_in[row] = region
     store9(volumes.stood, row, 0, R)
     store3(volumes.stood, row, 9, p)
@@ -104,14 +103,16 @@ def note_farthest(volumes, gone):
 
 @routine
 def look(finder, front, R, p, V, reach):
-    """Lists the contacts of a front with the world; False where the stack was too short.
+    """Lists the contacts with the world of a front that may be near it; False where the stack was too short.
 
-    On the way down nothing is placed in the world but what has to be: bodies, and nodes whose boxes are compared.
+    On the way down nothing is placed in the world but what has to be: bodies, and nodes whose boxes are compared. A box
+    that was near an obstacle is mostly so for long, and its parts tell more: it is not compared again until they are
+    farther away than its size, or were never looked at.
     """
     volumes, stack = finder.volumes, finder.pairs
-    gone = volumes.gone[front]
+    known, gone = volumes.known, volumes.gone[front]
     if is_own(volumes, front):
-        volumes.known[front] = gone + touch_world(finder, front, R, p, V, reach, gone, 0)
+        known[front] = gone + touch_world(finder, front, R, p, V, reach, gone, 0)
         return True
     need = finder.query[MARGIN] + reach
     stack[0, 0] = front
@@ -119,21 +120,22 @@ def look(finder, front, R, p, V, reach):
     while top >= 0:
         k = stack[top, 0]
         top -= 1
-        if volumes.volume[k, HALF] < 0.0 or volumes.known[k] - gone > need:
-            continue
         if 2 * top + 64 > stack.shape[0]:
             return False
-        if is_own(volumes, k) or volumes.known[k] != NEAR:
-            look_closely(finder, front, k, R, p, V, reach, top + 1)
-            if is_own(volumes, k) or volumes.known[k] != NEAR:
-                continue
+        if is_own(volumes, k):
+            look_at_body(finder, front, k, R, p, V, reach, top + 1)
+            continue
         first, second = children(volumes, k)
-        least = volumes.known[first] if second < 0 else min(volumes.known[first], volumes.known[second])
+        least = known[first] if second < 0 else min(known[first], known[second])
         if least - gone > need:
-            volumes.known[k] = least
+            known[k] = least
+            if least - gone > length(load3(volumes.volume, k, HALF)):
+                volumes.by_parts[k] = 0
+            continue
+        if (volumes.by_parts[k] == 0 or least == -math.inf) and is_clear(finder, front, k, R, p, need, top + 1):
             continue
         for child in (first, second):
-            if child >= 0 and not volumes.known[child] - gone > need:
+            if child >= 0 and not known[child] - gone > need:
                 top += 1
                 stack[top, 0] = child
                 stack[top, 1] = k
@@ -141,30 +143,38 @@ def look(finder, front, R, p, V, reach):
 
 
 @routine
-def look_closely(finder, front, k, R, p, V, reach, base):
-    """Volume k of a front, in the world: contacts of one body, or whether a node is near an obstacle.
+def look_at_body(finder, front, k, R, p, V, reach, base):
+    """The shapes of one body of a front, in the world. R, p, V, reach: of the front.
 
-    R, p, V, reach: of the front. What is inside it moves with it, and no farther than its own size lets it.
-    base: row of the stack from which on it is free; in the row before stands the node that k belongs to.
+    What is inside it moves with it, and no farther than its own size lets it.
+    base: row of the stack from which on it is free; in that row stands the node that the body belongs to.
     """
     volumes, query = finder.volumes, finder.query
+    if volumes.volume[k, HALF] < 0.0:
+        volumes.known[k] = math.inf
+        return
     gone = volumes.gone[front]
-    if is_own(volumes, k):
-        Ri, pi = pose_of_body(volumes, front, body_of(volumes, k), finder.pairs[base, 1])
-    else:
-        Ri, pi = pose_inside(volumes, front, k)
+    Ri, pi = pose_inside(volumes, front, finder.pairs[base, 1])
     pk = add3(matvec3(R, pi), p)
     Vk = carried_twist(V, p, pk)
     reach = min(reach, twist_reach(Vk, volumes.volume, k, query[STEP]))
-    need = query[MARGIN] + reach
-    if volumes.known[k] - gone > need:
-        return
-    Rk = matmul3(R, Ri)
-    if is_own(volumes, k):
-        volumes.known[k] = gone + touch_world(finder, k, Rk, pk, Vk, reach, gone, base)
-    else:
-        clear = world_clearance(finder, k, Rk, pk, need, base)
-        volumes.known[k] = gone + clear if clear > need else NEAR
+    if not volumes.known[k] - gone > query[MARGIN] + reach:
+        volumes.known[k] = gone + touch_world(finder, k, matmul3(R, Ri), pk, Vk, reach, gone, base)
+
+
+@routine
+def is_clear(finder, front, k, R, p, need, base):
+    """Whether the box of a node inside a front is farther than `need` from all obstacles; base: as above."""
+    volumes = finder.volumes
+    if volumes.volume[k, HALF] < 0.0:
+        volumes.known[k] = math.inf
+        return True
+    Ri, pi = pose_inside(volumes, front, k)
+    clear = world_clearance(finder, k, matmul3(R, Ri), add3(matvec3(R, pi), p), need, base)
+    volumes.by_parts[k] = 0 if clear > need else 1
+    if clear > need:
+        volumes.known[k] = volumes.gone[front] + clear
+    return clear > need
 
 
 @routine
@@ -175,18 +185,6 @@ def pose_inside(volumes, front, node):
         R, p = compose_pose(load9(volumes.place, node, 0), load3(volumes.place, node, 9), R, p)
         node = volumes.nodes[node, UP]
     return R, p
-
-
-@routine
-def pose_of_body(volumes, front, body, node):
-    """The same of a body, which stands as its node does; it is kept for as long as the front stays as it was made."""
-    inside = volumes.inside
-    if inside[body, 12] != front or inside[body, 13] != volumes.made[front]:
-        R, p = pose_inside(volumes, front, node)
-        store9(inside, body, 0, R)
-        store3(inside, body, 9, p)
-        inside[body, 12], inside[body, 13] = front, volumes.made[front]
-    return load9(inside, body, 0), load3(inside, body, 9)
 
 
 @inlined

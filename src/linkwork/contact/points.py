@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.describe import tabled
 from linkwork.model.model import Model
 
 STATES = ("apart", "sticking", "sliding")
@@ -17,6 +17,7 @@ BODY, OTHER, STATE, IDS = 0, 1, 2, 3
 POINT, NORMAL, GAP, IMPULSE, STEP, NUMBERS = 0, 3, 6, 7, 10, 11
 
 
+@tabled
 @dataclass(frozen=True, slots=True)
 class ContactPoint:
     """A point at which two bodies touched, or nearly so, in the last step.
@@ -25,9 +26,6 @@ class ContactPoint:
     gap: distance, negative where they overlap [m]. impulse [N·s] on body in the last step, and that per time: force [N].
     state: "apart", "sticking" or "sliding".
     """
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     body: str
     other: str

@@ -18,10 +18,11 @@ from linkwork.contact.swept import Side
 from linkwork.contact.tables import CLEARANCE, COLLISION, FOUND_A, FOUND_B, FOUND_NORMAL, LEAST, MODE, SHAPE_S, SHAPE_T
 from linkwork.contact.volumes import all_open, make_volumes, place_nodes, refit
 from linkwork.contact.whole_search import make_finder, search
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import shown
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.core.messages.deprecation import warn_of_old
-from linkwork.core.messages.describe import line_of_attributes, table_of_attributes
+from linkwork.core.messages.describe import described, tabled
 from linkwork.core.messages.names import did_you_mean
 from linkwork.core.turns import TakesTurns
 from linkwork.dynamics.inputs import UNIT_TOLERANCE, as_model, as_state, check_orientations
@@ -34,16 +35,12 @@ from linkwork.spatial.memory import load3, load9, store3, store9
 from linkwork.spatial.rotations import IDENTITY3, ZERO3
 from linkwork.spatial.vectors import ZERO6, compose_pose
 
-FloatArray = NDArray[np.float64]
-
 STACK_TOO_SHORT = "the search for contacts ran out of room; this is a fault of Linkwork, please report the model"
 
 
+@tabled
 class Closest(NamedTuple):
     """The nearest points of two bodies or obstacles."""
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     distance: float  # [m]; negative: depth of penetration
     point_a: FloatArray  # (3,) nearest point of a in the world [m]
@@ -52,17 +49,12 @@ class Closest(NamedTuple):
     names: tuple[str, str]  # bodies or obstacles
 
 
+@described
 class Collisions(TakesTurns):
     """Distances for many states of one model: memory and tables are made once. Threads that share one wait for each other.
 
     settings: which pairs count (`self_contact`, `ignore`); friction and the like do not matter here.
     """
-
-    def __repr__(self) -> str:
-        return line_of_attributes(self)
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     def __init__(self, model: Model, settings: Contact | None = None):
         as_model(model, "Collisions")

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from linkwork.core.checks import float_or_nan, shown
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.describe import tabled
 from linkwork.errors import StateError
 from linkwork.model.friction import Friction
 
 LAWS = ("coupled", "impacts")
 
 
+@tabled
 @dataclass(frozen=True, slots=True)
 class Contact:
     """How bodies touch each other and the world.
@@ -35,9 +36,6 @@ class Contact:
     continuous: whether fast bodies are followed between steps, so that they do not pass through thin ones.
     ignore: pairs of names of bodies or obstacles that never touch, beside those of the model.
     """
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     friction: float | Friction = 0.5
     restitution: float = 0.0

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from linkwork.contact import mesh_files
 from linkwork.contact.contact_list import ELLIPSE, HU, ISOTROPIC
@@ -13,6 +12,7 @@ from linkwork.contact.geometry import solids
 from linkwork.contact.geometry.boxes import build_tree
 from linkwork.contact.settings import Contact
 from linkwork.contact.tables import MATERIAL, ShapeTable
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.messages.describe import quoted
 from linkwork.core.messages.warning import warn_user
 from linkwork.errors import ModelError
@@ -21,9 +21,6 @@ from linkwork.model.model import Model
 from linkwork.model.shapes import Box, Capsule, Cylinder, HeightField, Mesh, Plane, Shape, Sphere
 
 NAMED_AT_MOST = 6  # meshes in a warning
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 def shape_table(model: Model, settings: Contact) -> ShapeTable:

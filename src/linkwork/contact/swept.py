@@ -16,17 +16,7 @@ from typing import Any, NamedTuple
 from linkwork.contact.geometry.distance import signed_distance
 from linkwork.contact.geometry.solids import BOX, CAPSULE, CYLINDER, PLANE, SPHERE, core_radius, core_reach
 from linkwork.core.jit import inlined, routine
-from linkwork.spatial.rotations import (
-    add3,
-    cross3,
-    dot3,
-    matmul3,
-    matvec3,
-    rotation_about,
-    scale3,
-    sub3,
-    tmatvec3,
-)
+from linkwork.spatial.rotations import add3, cross3, dot3, matmul3, matvec3, rotation_about, scale3, sub3, tmatvec3
 
 MAX_ADVANCES = 64
 ROUND = 1.0 + 1e-9  # what rounding may hide of a distance from an axis

@@ -55,6 +55,7 @@ class Volumes(NamedTuple):
     volume: Float2  # (N+n, 8)  centre, half edges [m], reach [m]; rows from N on: own shapes of the bodies
     around: Float2  # (N+n, 8)  box of the world's directions around what is right below an open node
     known: Float1  # (N+n,)    distance from all obstacles when last looked at, plus `gone` then [m]; see near_world
+    by_parts: Byte1  # (N,)     1 where a box was near an obstacle when last compared: now its parts tell
     stood: Float2  # (N+n, 12) world pose of a rigid part right below moving joints at the last look
     gone: Float1  # (N+n,)    way of such a part: the largest of any of its points, summed over steps [m]
     part_in: Int1  # (N+n,)    number of the region in which it last was such a part
@@ -63,9 +64,6 @@ class Volumes(NamedTuple):
     beyond: Float1  # (n,)      distance from all others then, plus `gone` then [m]
     planes: (
         Float2  # (n, 8)    planes with the nearest two behind them: normal, height along it [m]; infinite: not known
-    )
-    inside: (
-        Float2  # (n, 14)   pose of a body in the rigid part that it was last found in; that part, and its `made` then
     )
     made: Int1  # (N+n,)    how often a node has become rigid
     pairs_known: Float2  # (P, 17)   what is known of pairs of rigid parts; see near_itself
@@ -96,6 +94,7 @@ def make_volumes(assembly: Any, table: ShapeTable) -> Volumes:
         volume=volume,
         around=volume.copy(),
         known=np.full(N + n, -np.inf),
+        by_parts=np.zeros(N, dtype=np.uint8),
         stood=np.zeros((N + n, 12)),
         gone=np.zeros(N + n),
         part_in=np.zeros(N + n, dtype=np.int64),
@@ -103,7 +102,6 @@ def make_volumes(assembly: Any, table: ShapeTable) -> Volumes:
         nearest=np.full((n, 2), -1, dtype=np.int64),
         beyond=np.full(n, -np.inf),
         planes=np.full((n, 8), np.inf),
-        inside=np.full((n, 14), -1.0),
         made=np.zeros(N + n, dtype=np.int64),
         pairs_known=np.full((pairs_kept(n), 17), -1.0),
     )
@@ -260,6 +258,20 @@ def make_rigid(volumes, k):
     store3(volume, k, HALF, half)
     volumes.rigid[k] = 1
     volumes.made[k] += 1
+    first, second = parts(volumes, k)
+    gone = volumes.gone[first] if second < 0 else max(volumes.gone[first], volumes.gone[second])
+    volumes.gone[as_shapes(volumes, k)] = gone
+
+
+@routine
+def make_open(volumes, k):
+    """Node k is open from now on; parents before children. What it is made of has gone as far as it has."""
+    if volumes.rigid[k] != 0:
+        volumes.rigid[k] = 0
+        gone = volumes.gone[as_shapes(volumes, k)]
+        for part in parts(volumes, k):
+            if part >= 0:
+                volumes.gone[part] = gone
 
 
 @inlined

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import shown
 from linkwork.derivatives.gradients import Gradients
 from linkwork.derivatives.inputs import as_directions, as_names, as_weights, finite_gradients
@@ -21,8 +22,6 @@ from linkwork.dynamics.inputs import as_effort, as_state, as_wrenches, explain_f
 from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
-
-FloatArray = NDArray[np.float64]
 
 KNOWN = ("q", "v", "effort", "wrenches", "inertias", "gravity", "stiffness", "damping", "armature")
 

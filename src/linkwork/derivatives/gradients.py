@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-from linkwork.core.messages.describe import table_of_attributes
-
-FloatArray = NDArray[np.float64]
+from linkwork.core.arrays import FloatArray
+from linkwork.core.messages.describe import tabled
 
 
+@tabled
 @dataclass(frozen=True, eq=False)
 class Gradients:
     """Gradients of a number with respect to what a function was given; None where it does not depend on it, or where it was
@@ -33,6 +30,3 @@ class Gradients:
     stiffness: FloatArray | None = None
     damping: FloatArray | None = None
     armature: FloatArray | None = None
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import shown
 from linkwork.core.messages.names import did_you_mean
 from linkwork.dynamics.inputs import as_array
@@ -15,8 +15,6 @@ from linkwork.errors import StateError
 from linkwork.model import layout
 from linkwork.model.kernels.manifold import all_finite
 from linkwork.model.model import Model
-
-FloatArray = NDArray[np.float64]
 
 NO_NUMBERS, NO_ROWS = np.zeros(0), np.zeros((0, layout.DOF_COLUMNS))
 DOF_COLUMNS = {"damping": layout.DAMPING, "stiffness": layout.STIFFNESS, "armature": layout.ARMATURE}

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import shown
 from linkwork.derivatives.forward import along
 from linkwork.derivatives.gradients import Gradients
@@ -21,8 +22,6 @@ from linkwork.dynamics.rnea import rnea
 from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
-
-FloatArray = NDArray[np.float64]
 
 KNOWN = ("q", "v", "acceleration", "wrenches", "inertias", "gravity", "stiffness", "damping", "armature")
 

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import refuse_memory, shown
 from linkwork.core.jit import kernel
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.describe import tabled
 from linkwork.core.subnormals import flush_subnormals, restore_mode
 from linkwork.core.views import ENTRIES
 from linkwork.derivatives import forward, inverse
@@ -29,35 +30,29 @@ from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
 
-FloatArray = NDArray[np.float64]
-
 FEW = 50  # freedoms of models for which everything is done in one call
 FLOAT = np.dtype(np.float64)
 ALWAYS_FIT = 1000  # freedoms whose matrices need no look at the memory that is left
 
 
+@tabled
 class ForwardJacobians(NamedTuple):
     """Partial derivatives of accelerations, each of shape (nv, nv): rows are accelerations.
 
     q: along the tangent of `Model.integrate`. effort: the inverse of the mass matrix.
     """
 
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
-
     q: FloatArray
     v: FloatArray
     effort: FloatArray
 
 
+@tabled
 class InverseJacobians(NamedTuple):
     """Partial derivatives of efforts, each of shape (nv, nv): rows are efforts.
 
     q: along the tangent of `Model.integrate`. acceleration: the mass matrix.
     """
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     q: FloatArray
     v: FloatArray

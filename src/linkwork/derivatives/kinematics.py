@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import choice, shown
 from linkwork.derivatives.gradients import Gradients
 from linkwork.derivatives.inputs import as_directions, as_names, as_weights, finite_gradients
@@ -24,7 +25,6 @@ from linkwork.model import layout
 from linkwork.model.model import Model
 from linkwork.model.state import State
 
-FloatArray = NDArray[np.float64]
 Pull = Callable[[Any], Gradients]
 
 

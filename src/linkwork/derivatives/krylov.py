@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from linkwork.core.arrays import FloatArray
+
 Product = Callable[[FloatArray], FloatArray]
 
 TOLERANCE = 1e-13  # residual, as a part of the right side

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import one_of
 from linkwork.core.messages.deprecation import once_positional
 from linkwork.derivatives.stepping.euler import EulerStep
@@ -20,9 +20,6 @@ from linkwork.derivatives.stepping.steps import step_of
 from linkwork.model import layout
 from linkwork.model.model import Model
 from linkwork.model.state import State
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 FORMS = ("dense", "sparse", "operator")
 REACH = (

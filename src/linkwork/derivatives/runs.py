@@ -6,11 +6,12 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import positive, shown, whole
 from linkwork.core.messages.deprecation import once_positional
-from linkwork.core.messages.describe import html_table, table_of_attributes
+from linkwork.core.messages.describe import html_table, tabled
 from linkwork.core.messages.progress import progress_bar
 from linkwork.derivatives.inputs import as_weights
 from linkwork.derivatives.rules import load_rules
@@ -19,8 +20,6 @@ from linkwork.dynamics.inputs import as_finite
 from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
-
-FloatArray = NDArray[np.float64]
 
 MEMORY = 500e6  # [bytes] for states that are kept, by default
 # Entries of a checkpoint that change as a simulation goes: what is kept of it. All others must be the same on the way back.
@@ -33,6 +32,7 @@ COURSE = (
 )
 
 
+@tabled
 class RunGradients(NamedTuple):
     """Gradients of a number with respect to what a run began with and was given.
 
@@ -40,9 +40,6 @@ class RunGradients(NamedTuple):
     simulation's constant ones otherwise, shape (nv,). inertias (n, 10), gravity (3,), stiffness, damping, armature (nv,):
     of the model, as in `lw.Gradients`.
     """
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     q: FloatArray
     v: FloatArray

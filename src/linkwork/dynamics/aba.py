@@ -19,19 +19,7 @@ from linkwork.core.jit import inlined, kernel, routine
 from linkwork.core.subnormals import flush_subnormals, restore_mode
 from linkwork.dynamics.linear.small import invert_small
 from linkwork.model.kernels.joint_kernels import body_motion, helical_twist, joint_passive_effort
-from linkwork.model.layout import (
-    ARMATURE,
-    DAMPING,
-    DOF,
-    FREE,
-    HELICAL,
-    INERTIA,
-    KIND,
-    PARENT,
-    STIFFNESS,
-    Q,
-    V,
-)
+from linkwork.model.layout import ARMATURE, DAMPING, DOF, FREE, HELICAL, INERTIA, KIND, PARENT, STIFFNESS, Q, V
 from linkwork.spatial.inertia import (
     articulated_times_twist,
     articulated_to_parent,

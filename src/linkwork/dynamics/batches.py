@@ -16,6 +16,7 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import choice, numbers, shown
 from linkwork.core.jit import kernel
 from linkwork.dynamics.aba import BODY_WORK as ABA_BODY_WORK
@@ -29,7 +30,6 @@ from linkwork.errors import LinkworkError, StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
 
-FloatArray = NDArray[np.float64]
 P = ParamSpec("P")
 R = TypeVar("R")
 

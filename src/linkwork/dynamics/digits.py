@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from linkwork.assembly.node_table import SOLID
 from linkwork.assembly.plan import assemble_model
+from linkwork.core.arrays import FloatArray
 from linkwork.core.jit import inlined, kernel
 from linkwork.dynamics.rnea import ACCELERATION, BODY_WORK, P_, TWIST, WRENCH, rnea
 from linkwork.errors import LinkworkWarning, StateError
@@ -27,8 +28,6 @@ from linkwork.model.model import Model
 from linkwork.spatial.memory import load6, load10
 from linkwork.spatial.rotations import dot3
 from linkwork.spatial.vectors import angular, linear
-
-FloatArray = NDArray[np.float64]
 
 EPS = float(np.finfo(float).eps)
 # Effort that accelerations may miss, relative to what the joints carry: a thousand times what sound models leave (1e-13).

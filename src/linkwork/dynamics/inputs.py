@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import numbers, shown
 from linkwork.errors import ModelError, StateError
 from linkwork.model.kernels.manifold import all_finite
@@ -14,8 +15,6 @@ from linkwork.model.linkage import Linkage
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.spatial.matrices import motion_matrix
-
-FloatArray = NDArray[np.float64]
 
 UNIT_TOLERANCE = 1e-6  # of a quaternion's squared length: integrators keep it far better, printed digits not worse
 Result = TypeVar("Result")

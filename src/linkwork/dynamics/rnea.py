@@ -10,16 +10,7 @@ from linkwork.model.layout import ARMATURE, DAMPING, DOF, HELICAL, INERTIA, KIND
 from linkwork.spatial.inertia import gyroscopic_wrench, rigid_times_twist
 from linkwork.spatial.memory import add_to6, load3, load6, load9, load10, store3, store6, store9
 from linkwork.spatial.rotations import tmatvec3
-from linkwork.spatial.vectors import (
-    add6,
-    cross_motion,
-    dot6,
-    join,
-    scale6,
-    sub6,
-    twist_to_child,
-    wrench_to_parent,
-)
+from linkwork.spatial.vectors import add6, cross_motion, dot6, join, scale6, sub6, twist_to_child, wrench_to_parent
 
 R_, P_, TWIST, ACCELERATION, WRENCH = 0, 9, 12, 18, 24  # columns of the workspace, one row per body
 BODY_WORK = 32

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from linkwork.core.checks import as_path, shown, whole
-from linkwork.core.messages.describe import line_of_attributes, table_of_attributes
+from linkwork.core.messages.describe import described
 from linkwork.core.messages.progress import progress_bar
 from linkwork.ensemble import engine
+from linkwork.ensemble.axes import setting_key
 from linkwork.ensemble.design import Vary, make_points, run_seed
 from linkwork.ensemble.functions import function_needed, function_subject
 from linkwork.ensemble.journal import Journal, read_journal
-from linkwork.ensemble.keys import setting_key
 from linkwork.ensemble.plan import KEEP, Plan, as_kept, read_plan, refuse_other, write_plan
 from linkwork.ensemble.table import SweepTable, is_sweep
 from linkwork.ensemble.work import FAILED, RESERVED, RUNS, FunctionWork, Outcome, SceneWork, Work
@@ -38,6 +38,7 @@ class SweepInterrupted(KeyboardInterrupt):
         super().__init__(f"stopped after {len(table)} runs; kept in '{table.folder}', resume to go on")
 
 
+@described
 class Sweep:
     """Many runs of a scene, or of a Python function, that differ in their parameters and seeds.
 
@@ -51,11 +52,6 @@ class Sweep:
     settings: overrides of the scene in all runs. seed_keys: keys of the scene that take the seed of each run.
     keep: "recordings", or "scalars" for the table only. results: which scalars, with .first, .last, .min, .max or .mean.
     """
-
-    def __repr__(self) -> str:
-        return line_of_attributes(self)
-
-    _repr_html_ = table_of_attributes
 
     def __init__(
         self,

@@ -18,7 +18,7 @@ import numpy as np
 
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import as_path
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.describe import tabled
 from linkwork.core.messages.names import did_you_mean_or_list
 from linkwork.ensemble.design import run_seed
 from linkwork.ensemble.journal import read_journal
@@ -30,13 +30,12 @@ from linkwork.record.recording import Recording
 TABLE, TIMINGS = "table.csv", "timings.csv"
 
 
+@tabled
 class SweepTable:
     """The results of a sweep, read from its folder; also while it runs.
 
     len(table): finished runs. parameters, results: names of columns. `table["energy"]` is a column, `table.row(k)` a row.
     """
-
-    _repr_html_ = table_of_attributes
 
     def __init__(self, folder: str | Path):
         self.folder = as_path(folder, "a sweep")

@@ -14,24 +14,8 @@ ends, however thick the fluid. Added mass is ρ V Cₘ across the axis. In waves
 import math
 
 from linkwork.core.jit import inlined, kernel, routine
+from linkwork.environment import wet_columns as at
 from linkwork.environment.stream import flow_at
-from linkwork.environment.wet_columns import (
-    BED_DAMPING,
-    BED_FRICTION,
-    BED_SLOW,
-    BED_STIFFNESS,
-    DENSITY,
-    FLOOR,
-    WET_ADDED,
-    WET_AXIS,
-    WET_CROSS,
-    WET_DRAG,
-    WET_LENGTH,
-    WET_MIDDLE,
-    WET_RADIUS,
-    WET_STREAM,
-    WET_VOLUME,
-)
 from linkwork.spatial.inertia import point_as_articulated
 from linkwork.spatial.memory import load3, load6, load9, store6
 from linkwork.spatial.rotations import (
@@ -69,24 +53,24 @@ def fluid_at_point(wet, k, water, profile, g, R, p, V, r, h):
 
     h [s]: how far ahead drag and the seabed are taken; added mass is always in what resists.
     """
-    half = 0.5 * wet[k, WET_LENGTH]
-    a = load3(wet, k, WET_AXIS)
+    half = 0.5 * wet[k, at.WET_LENGTH]
+    a = load3(wet, k, at.WET_AXIS)
     place = add3(matvec3(R, r), p)
-    radius = wet[k, WET_RADIUS]
+    radius = wet[k, at.WET_RADIUS]
     stream, push, surface = flow_at(water, profile, place)
     below = part_below(place[2], surface, radius)
     f = (0.0, 0.0, 0.0)
     N = ZERO6
     u = add3(linear(V), cross3(angular(V), r))
     if below > 0.0:
-        w = sub3(u, tmatvec3(R, add3(stream, load3(wet, k, WET_STREAM))))
+        w = sub3(u, tmatvec3(R, add3(stream, load3(wet, k, at.WET_STREAM))))
         along = dot3(w, a)
         across = sub3(w, scale3(along, a))
         speed = math.sqrt(dot3(across, across))
-        c = 0.5 * water[DENSITY] * below * half
-        cross, skin = c * wet[k, WET_CROSS], c * wet[k, WET_DRAG]
-        displaced = 0.5 * below * water[DENSITY] * wet[k, WET_VOLUME]
-        added = 0.5 * below * wet[k, WET_ADDED]
+        c = 0.5 * water[at.DENSITY] * below * half
+        cross, skin = c * wet[k, at.WET_CROSS], c * wet[k, at.WET_DRAG]
+        displaced = 0.5 * below * water[at.DENSITY] * wet[k, at.WET_VOLUME]
+        added = 0.5 * below * wet[k, at.WET_ADDED]
         f = add3(scale3(-cross * speed, across), scale3(-skin * abs(along) * along, a))
         wave = tmatvec3(R, push)
         f = add3(f, add3(scale3(displaced, sub3(wave, g)), scale3(added, across_axis(wave, a))))
@@ -94,16 +78,21 @@ def fluid_at_point(wet, k, water, profile, g, R, p, V, r, h):
         N = symmetric_plus_outer((resists, 0.0, 0.0, resists, 0.0, resists), 2.0 * h * skin * abs(along) - resists, a)
         if speed > SMALLEST:
             N = symmetric_plus_outer(N, h * cross / speed, across)
-    deep = water[FLOOR] + radius - place[2]
+    deep = water[at.FLOOR] + radius - place[2]
     if deep > 0.0:
         up = tmatvec3(R, (0.0, 0.0, 1.0))
         rising = dot3(u, up)
-        stiff, d = water[BED_STIFFNESS] * half, water[BED_DAMPING] * half
+        stiff, d = water[at.BED_STIFFNESS] * half, water[at.BED_DAMPING] * half
         normal = max(stiff * deep - (d + h * stiff) * rising, 0.0)
         f = add3(f, scale3(normal, up))
         N = symmetric_plus_outer(N, h * d + h * h * stiff, up)
         slide = sub3(u, scale3(rising, up))
-        rub = water[BED_FRICTION] * stiff * deep / math.sqrt(dot3(slide, slide) + water[BED_SLOW] * water[BED_SLOW])
+        rub = (
+            water[at.BED_FRICTION]
+            * stiff
+            * deep
+            / math.sqrt(dot3(slide, slide) + water[at.BED_SLOW] * water[at.BED_SLOW])
+        )
         f = sub3(f, scale3(rub, slide))
         N = add6(N, symmetric_plus_outer((h * rub, 0.0, 0.0, h * rub, 0.0, h * rub), -h * rub, up))
     return f, N
@@ -111,7 +100,7 @@ def fluid_at_point(wet, k, water, profile, g, R, p, V, r, h):
 
 @inlined
 def gauss_point(wet, k, sign):
-    return add3(load3(wet, k, WET_MIDDLE), scale3(sign * GAUSS * wet[k, WET_LENGTH], load3(wet, k, WET_AXIS)))
+    return add3(load3(wet, k, at.WET_MIDDLE), scale3(sign * GAUSS * wet[k, at.WET_LENGTH], load3(wet, k, at.WET_AXIS)))
 
 
 @routine
@@ -126,13 +115,13 @@ def fluid_in_step(wet, k, water, profile, g, R, p, V, h):
     f, N = fluid_at_point(wet, k, water, profile, g, R, p, V, first, h)
     e, M = fluid_at_point(wet, k, water, profile, g, R, p, V, second, h)
     f, e = sub3(f, symvec3(N, g)), sub3(e, symvec3(M, g))
-    middle = load3(wet, k, WET_MIDDLE)
+    middle = load3(wet, k, at.WET_MIDDLE)
     place = add3(matvec3(R, middle), p)
     stream, _, surface = flow_at(water, profile, place)
-    below = part_below(place[2], surface, wet[k, WET_RADIUS])
-    stream = tmatvec3(R, add3(stream, load3(wet, k, WET_STREAM)))
+    below = part_below(place[2], surface, wet[k, at.WET_RADIUS])
+    stream = tmatvec3(R, add3(stream, load3(wet, k, at.WET_STREAM)))
     u = sub3(add3(linear(V), cross3(angular(V), middle)), stream)
-    P = scale3(below * wet[k, WET_ADDED], across_axis(u, load3(wet, k, WET_AXIS)))
+    P = scale3(below * wet[k, at.WET_ADDED], across_axis(u, load3(wet, k, at.WET_AXIS)))
     turn = cross3(angular(V), P)
     torque = sub3(add3(cross3(first, f), cross3(second, e)), cross3(middle, turn))
     A, B, C = point_as_articulated(first, N)

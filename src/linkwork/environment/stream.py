@@ -8,17 +8,7 @@ With θ = k x' − ω t + φ, ζ the height above still water (at most 0), d the
 import math
 
 from linkwork.core.jit import inlined, routine
-from linkwork.environment.wet_columns import (
-    SURFACE,
-    TIME,
-    WAVE_DEPTH,
-    WAVE_HEIGHT,
-    WAVE_NUMBER,
-    WAVE_PHASE,
-    WAVE_RATE,
-    WAVE_X,
-    WAVE_Y,
-)
+from linkwork.environment import wet_columns as at
 
 
 @inlined
@@ -43,17 +33,17 @@ def stream_at(profile, z):
 def flow_at(water, profile, place):
     """Velocity and acceleration of the fluid at a place [m/s, m/s²], and the height of its surface there [m]."""
     u = stream_at(profile, place[2])
-    a = water[WAVE_HEIGHT]
+    a = water[at.WAVE_HEIGHT]
     if a == 0.0:
-        return u, (0.0, 0.0, 0.0), water[SURFACE]
-    k, rate, x, y = water[WAVE_NUMBER], water[WAVE_RATE], water[WAVE_X], water[WAVE_Y]
-    theta = k * (x * place[0] + y * place[1]) - rate * water[TIME] + water[WAVE_PHASE]
+        return u, (0.0, 0.0, 0.0), water[at.SURFACE]
+    k, rate, x, y = water[at.WAVE_NUMBER], water[at.WAVE_RATE], water[at.WAVE_X], water[at.WAVE_Y]
+    theta = k * (x * place[0] + y * place[1]) - rate * water[at.TIME] + water[at.WAVE_PHASE]
     c, s = math.cos(theta), math.sin(theta)
-    low = min(place[2] - water[SURFACE], 0.0)
-    depth = water[WAVE_DEPTH]
+    low = min(place[2] - water[at.SURFACE], 0.0)
+    depth = water[at.WAVE_DEPTH]
     down, up, both = math.exp(k * low), 0.0, 1.0
     if depth < math.inf:  # ratios of hyperbolic functions by falling exponentials
         up, both = math.exp(-k * (low + 2.0 * depth)), 1.0 - math.exp(-2.0 * k * depth)
     level, upright = a * rate * (down + up) / both, a * rate * (down - up) / both
     velocity = (u[0] + level * c * x, u[1] + level * c * y, u[2] + upright * s)
-    return velocity, (rate * level * s * x, rate * level * s * y, -rate * upright * c), water[SURFACE] + a * c
+    return velocity, (rate * level * s * x, rate * level * s * y, -rate * upright * c), water[at.SURFACE] + a * c

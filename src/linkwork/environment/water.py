@@ -7,14 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import float_or_nan, number, shown
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.describe import tabled
 from linkwork.environment.wet_columns import TIME, WATER_NUMBERS
 from linkwork.errors import StateError
-
-FloatArray = NDArray[np.float64]
 
 GRAVITY = 9.81  # [m/s²], of waves
 
@@ -28,6 +26,7 @@ def _number(value: Any, what: str, low: float = 0.0, above: bool = False) -> flo
     return found
 
 
+@tabled
 @dataclass(frozen=True, slots=True)
 class Seabed:
     """A floor under the water that gives way like a spring.
@@ -48,10 +47,8 @@ class Seabed:
         _number(self.damping, "Seabed: damping")
         _number(self.slow, "Seabed: slow", above=True)
 
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
-
+@tabled
 @dataclass(frozen=True, slots=True)
 class Waves:
     """Regular waves of small amplitude on water of the given depth (Airy), with the fluid's accelerations (Morison).
@@ -76,9 +73,6 @@ class Waves:
         if not 0.0 < math.hypot(x, y) < math.inf:
             raise StateError(f"Waves: direction is {shown(self.direction)}; give two numbers (x, y), not both zero.")
 
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
-
     @property
     def rate(self) -> float:
         """ω [rad/s]."""
@@ -97,6 +91,7 @@ class Waves:
         return k
 
 
+@tabled
 @dataclass(frozen=True, slots=True)
 class Water:
     """A fluid around all bodies with a shape (capsules, cylinders, spheres, boxes), below its surface.
@@ -143,9 +138,6 @@ class Water:
             raise StateError("Water: waves are lw.Waves(amplitude=..., period=...) and need a surface.")
         still = (0.0, 0.0, 0.0)
         object.__setattr__(self, "profile", _profile(still if callable(self.current) else self.current))
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     @property
     def asks(self) -> bool:

@@ -6,30 +6,15 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.dynamics.kinematics import local_twists, world_poses
+from linkwork.environment import wet_columns as at
 from linkwork.environment.fluid import wrenches_in_motion
 from linkwork.environment.water import Water
-from linkwork.environment.wet_columns import (
-    TIME,
-    WET_ADDED,
-    WET_AXIS,
-    WET_COLUMNS,
-    WET_CROSS,
-    WET_DRAG,
-    WET_LENGTH,
-    WET_MIDDLE,
-    WET_RADIUS,
-    WET_STREAM,
-    WET_VOLUME,
-)
 from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.model.shapes import Box, Capsule, Cylinder, Shape, Sphere
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 class Wetted(NamedTuple):
@@ -41,7 +26,7 @@ class Wetted(NamedTuple):
     def follow(self, water: Water, middles: FloatArray, time: float) -> None:
         """The stream at the middles (m, 3) of all pieces in the world, where a function gives it."""
         if water.asks:
-            self.rows[:, WET_STREAM : WET_STREAM + 3] = water.velocity(middles, time)
+            self.rows[:, at.WET_STREAM : at.WET_STREAM + 3] = water.velocity(middles, time)
 
 
 def wetted(model: Model, water: Water) -> Wetted:
@@ -54,9 +39,9 @@ def wetted(model: Model, water: Water) -> Wetted:
             f"no body of model '{model.name}' has a shape that water touches; give bodies capsules, cylinders, "
             "spheres or boxes."
         )
-    rows[:, WET_CROSS] = water.drag[0] * 2.0 * rows[:, WET_RADIUS]
-    rows[:, WET_DRAG] = water.drag[1] * 2.0 * math.pi * rows[:, WET_RADIUS]
-    rows[:, WET_ADDED] = water.added_mass * water.density * rows[:, WET_VOLUME]
+    rows[:, at.WET_CROSS] = water.drag[0] * 2.0 * rows[:, at.WET_RADIUS]
+    rows[:, at.WET_DRAG] = water.drag[1] * 2.0 * math.pi * rows[:, at.WET_RADIUS]
+    rows[:, at.WET_ADDED] = water.added_mass * water.density * rows[:, at.WET_VOLUME]
     return Wetted(rows, bodies)
 
 
@@ -78,9 +63,9 @@ def _pieces(model: Model) -> tuple[FloatArray, IntArray]:
         other = found[largest[i]] if i in largest else None
         if other is None or one[0] > other[0]:
             largest[i] = kind
-    table = np.array([np.zeros(WET_COLUMNS) if one is None else one[1] for one in found]).reshape(-1, WET_COLUMNS)
+    table = np.array([np.zeros(at.WET_COLUMNS) if one is None else one[1] for one in found]).reshape(-1, at.WET_COLUMNS)
     bodies = np.array(sorted(largest), dtype=np.int64)
-    return table[[largest[i] for i in bodies.tolist()]].reshape(-1, WET_COLUMNS), bodies
+    return table[[largest[i] for i in bodies.tolist()]].reshape(-1, at.WET_COLUMNS), bodies
 
 
 def _row(shape: Shape) -> tuple[float, FloatArray] | None:
@@ -89,9 +74,9 @@ def _row(shape: Shape) -> tuple[float, FloatArray] | None:
     if size is None:
         return None
     length, radius, volume, axis = size
-    place, row = shape.placement.matrix, np.zeros(WET_COLUMNS)
-    row[WET_MIDDLE : WET_MIDDLE + 3], row[WET_AXIS : WET_AXIS + 3] = place[:3, 3], place[:3, axis]
-    row[WET_LENGTH], row[WET_RADIUS], row[WET_VOLUME] = length, radius, volume
+    place, row = shape.placement.matrix, np.zeros(at.WET_COLUMNS)
+    row[at.WET_MIDDLE : at.WET_MIDDLE + 3], row[at.WET_AXIS : at.WET_AXIS + 3] = place[:3, 3], place[:3, axis]
+    row[at.WET_LENGTH], row[at.WET_RADIUS], row[at.WET_VOLUME] = length, radius, volume
     return volume, row
 
 
@@ -114,10 +99,12 @@ def fluid_wrenches(model: Model, water: Water, q: FloatArray, v: FloatArray, tim
     Buoyancy, drag, waves and the seabed; added mass is left out.
     """
     wet, numbers = wetted(model, water), water.numbers_in_motion
-    numbers[TIME] = time
+    numbers[at.TIME] = time
     tree, body, screws, *_ = model.arrays
     poses, twists = world_poses(tree, body, screws, q), local_twists(tree, body, screws, q, v)
-    turned = np.einsum("kij,kj->ki", poses[wet.body, :9].reshape(-1, 3, 3), wet.rows[:, WET_MIDDLE : WET_MIDDLE + 3])
+    turned = np.einsum(
+        "kij,kj->ki", poses[wet.body, :9].reshape(-1, 3, 3), wet.rows[:, at.WET_MIDDLE : at.WET_MIDDLE + 3]
+    )
     wet.follow(water, turned + poses[wet.body, 9:], time)
     out = np.zeros((model.n_bodies, 6))
     wrenches_in_motion(*wet, numbers, water.profile, model.arrays.gravity, poses, twists, out)

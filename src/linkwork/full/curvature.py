@@ -16,8 +16,8 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.derivatives import inverse
 from linkwork.derivatives.kinematics import Moving
 from linkwork.derivatives.stepping.explicit_steps import moved_back
@@ -34,8 +34,6 @@ from linkwork.derivatives.sweeps.seeds import accelerations_of, seeded
 from linkwork.model import layout
 from linkwork.model.model import Model
 from linkwork.model.state import State
-
-FloatArray = NDArray[np.float64]
 
 REACH = 0.03  # [rad] of the second differences, sixth order: truncation and rounding meet near 1e-11 of the stiffness
 STENCIL = ((1, 1.5), (2, -3.0 / 20.0), (3, 1.0 / 90.0))  # and -49/18 in the middle

@@ -10,8 +10,8 @@ same sweeps find equilibria (`statics`). Order 1; it takes energy out of everyth
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.jit import kernel
 from linkwork.model.kernels.joint_kernels import body_motion
 from linkwork.model.layout import ARMATURE, DAMPING, INERTIA, PARENT
@@ -26,8 +26,6 @@ from linkwork.statics.elimination.forces import move_coordinates, place_bodies, 
 from linkwork.statics.elimination.solve import Pushes, make_sides, solve_sides
 from linkwork.statics.elimination.sweeps import eliminate_leaf_to_root
 from linkwork.statics.elimination.workspace import U_, Acting, make_place, make_work
-
-FloatArray = NDArray[np.float64]
 
 
 @kernel

@@ -13,8 +13,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.derivatives import inverse
 from linkwork.derivatives.stepping.explicit_steps import moved_back
 from linkwork.derivatives.stepping.joint_laws import JointLaws
@@ -28,8 +28,6 @@ from linkwork.model import layout
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation.moving import OK
-
-FloatArray = NDArray[np.float64]
 
 MISSED = 1e-9  # part of the velocities by which the step made again may miss them: the same sweeps, so rounding
 

@@ -10,7 +10,7 @@ import numpy as np
 from linkwork.assembly.levels import Levels, plan_levels
 from linkwork.assembly.plan import Assembly, assemble_model
 from linkwork.core.checks import positive, whole
-from linkwork.core.messages.describe import line_of_attributes, table_of_attributes
+from linkwork.core.messages.describe import described, tabled
 from linkwork.core.turns import TakesTurns
 from linkwork.derivatives.gradients import Gradients
 from linkwork.dynamics.inputs import refuse_loops
@@ -29,16 +29,15 @@ from linkwork.model.model import Model
 WARP = 32  # slots of a level are aligned to it when there is one sample
 
 
+@tabled
 class DeviceEnergy(NamedTuple):
     """[J] of each sample, as arrays on the device; what counts is as in `lw.energy`."""
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     kinetic: Any
     potential: Any
 
 
+@described
 class DeviceModel(TakesTurns):
     """A model on the GPU.
 
@@ -51,11 +50,6 @@ class DeviceModel(TakesTurns):
     and JAX arrays on the GPU are read where they are, and results come back as the same kind; NumPy arrays are copied.
     Threads that share one wait for each other. Memory: see `bytes_needed`.
     """
-
-    def __repr__(self) -> str:
-        return line_of_attributes(self)
-
-    _repr_html_ = table_of_attributes
 
     def __init__(
         self,

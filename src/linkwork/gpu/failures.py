@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.dynamics.inputs import NO_WRENCHES, explain_failure
 from linkwork.errors import StateError
 from linkwork.gpu.workspace import Workspace
 from linkwork.model.model import Model
 
-FloatArray = NDArray[np.float64]
 Download = Callable[[Any], NDArray[Any]]
 
 # What a call leaves behind, by the first word of its name: tables (entries, batch).

@@ -7,16 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.dynamics.inputs import explain_failure
 from linkwork.errors import StateError
 from linkwork.gpu.cuda import CudaBackend
 from linkwork.gpu.device_model import DeviceModel
 from linkwork.gpu.host import HostBackend
 from linkwork.model.model import Model
-
-FloatArray = NDArray[np.float64]
 
 BACKENDS: dict[str, Callable[[str], Any]] = {"cuda": CudaBackend, "host": HostBackend}
 CHOICE = "LINKWORK_GPU"  # environment variable: "host" runs the kernels on the CPU, as tests without a GPU do

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from linkwork.core.arrays import IntArray
 from linkwork.core.jit import kernel
 from linkwork.dynamics.dca.sweeps import is_singular
 from linkwork.model import layout
 from linkwork.model.model import Model
 from linkwork.spatial.memory import load10
-
-IntArray = NDArray[np.int64]
 
 SCHEDULES = ("levels", "bodies")
 

@@ -1,4 +1,4 @@
-// Strands (assembly/strands.py): some bodies without branches one behind the other, joints of at most one freedom, done by one thread body
+// Strands (assembly/levels.py): some bodies without branches one behind the other, joints of at most one freedom, done by one thread body
 // after body: the lowest levels of the assembly tree without a way through memory for each node. With the wrenches f1 and f2 that a
 // strand's first and last body get from outside, and their accelerations a1 and a2, a strand is first
 //   f1 = I a1 + p - Q f2,   a2 = Qᵀ a1 + G f2 + g

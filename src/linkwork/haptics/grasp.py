@@ -6,10 +6,10 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import not_negative, positive, shown
-from linkwork.core.messages.describe import line_of_attributes, table_of_attributes
+from linkwork.core.messages.describe import described, tabled
 from linkwork.errors import StateError
 from linkwork.haptics.devices.device import Device
 from linkwork.haptics.sharing import layout as at
@@ -19,14 +19,13 @@ if TYPE_CHECKING:
     from linkwork.haptics.session import Session
     from linkwork.simulation.loading.loads import Load
 
-FloatArray = NDArray[np.float64]
-
 FEELS = {"reactions": at.FEEL_REACTIONS, "spring": at.FEEL_SPRING}
 NANO = 1e9
 LARGEST = 1e30  # of a setting; squares and products with positions stay numbers
 LONGEST = 1e9  # [s] in nanoseconds of an integer
 
 
+@tabled
 @dataclass(frozen=True, slots=True)
 class CouplingSettings:
     """The virtual coupling between a hand and a point of a body.
@@ -42,8 +41,6 @@ class CouplingSettings:
     implicit: take spring and damper where the body will be at the end of the simulation's step, so that no stiffness and no
     damping is too high for the body's mass.
     """
-
-    _repr_html_ = table_of_attributes
 
     stiffness: float = 200.0
     damping: float = 2.0
@@ -105,13 +102,9 @@ class CouplingSettings:
 SETTING_NAMES = tuple(field.name for field in fields(CouplingSettings))
 
 
+@described
 class Grasp:
     """One hand's hold on a point of a body; made by `grasp`, ended by `release`."""
-
-    def __repr__(self) -> str:
-        return line_of_attributes(self)
-
-    _repr_html_ = table_of_attributes
 
     def __init__(
         self, session: Session, slot: int, number: int, load: Load, device: Device, settings: CouplingSettings

@@ -16,10 +16,11 @@ from types import TracebackType
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import positive, shown
-from linkwork.core.messages.describe import line_of_attributes, table_of_attributes
+from linkwork.core.messages.describe import described
 from linkwork.core.uncopied import Uncopied
 from linkwork.errors import StateError
 from linkwork.haptics import virtual
@@ -40,7 +41,6 @@ from linkwork.haptics.trace import Trace
 from linkwork.simulation.base import LinkageSimulation
 from linkwork.spatial.rotations import matrix_quaternion
 
-FloatArray = NDArray[np.float64]
 Advance = Callable[[float, int], None]
 SLOWEST, FASTEST = 1e-3, 1e6  # [1/s] of a loop
 
@@ -56,13 +56,9 @@ def session_of(sim: LinkageSimulation) -> Session:
     return _sessions[sim]
 
 
+@described
 class Session(Uncopied):
     """All hands on one simulation. Step the simulation through it while hands hold bodies: `step`, `run` or `start`."""
-
-    def __repr__(self) -> str:
-        return line_of_attributes(self)
-
-    _repr_html_ = table_of_attributes
 
     def __init__(self, sim: LinkageSimulation):
         self._condenser = Condenser(sim)

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.arrays import IntArray
+from linkwork.core.messages.describe import tabled
 from linkwork.haptics.sharing import layout as at
-
-IntArray = NDArray[np.int64]
 
 BIN_WIDTH = 2.0 ** (1.0 / at.BINS_PER_OCTAVE)  # relative: times are known to 4 %
 
 
+@tabled
 @dataclass(frozen=True, slots=True)
 class LoopStatistics:
     """Of one loop. Times [s] from a histogram with bins of 4 %; the longest is exact.
@@ -23,8 +23,6 @@ class LoopStatistics:
     busy: what a tick takes. interval: from tick to tick. Each: (median, 99 %, 99.9 %, longest).
     missed: ticks that were due while an earlier one was under way or the processor was away.
     """
-
-    _repr_html_ = table_of_attributes
 
     name: str
     ticks: int

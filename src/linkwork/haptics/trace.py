@@ -5,28 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from linkwork.core.messages.describe import line_of_attributes, table_of_attributes
+from linkwork.core.arrays import FloatArray
+from linkwork.core.messages.describe import described
 
 if TYPE_CHECKING:
     from linkwork.haptics.grasp import Grasp
     from linkwork.haptics.session import Session
 
-FloatArray = NDArray[np.float64]
 
-
+@described
 class Trace:
     """Over m rows for k hands: times (m,) [s]; hand, point (m, k, 3) [m]; wrench, felt (m, k, 6) [N·m, N]; energy (m, k).
 
     point: where the body is by the last snapshot. wrench: on the body; felt: by the hand, in the device's units.
     energy [J]: given to each hand by its device since its grasp.
     """
-
-    def __repr__(self) -> str:
-        return line_of_attributes(self)
-
-    _repr_html_ = table_of_attributes
 
     def __init__(self, grasps: tuple[Grasp, ...]):
         self.grasps = grasps

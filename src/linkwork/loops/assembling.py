@@ -13,14 +13,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.dynamics import kinematics
 from linkwork.loops.system import LoopPlan, LoopSystem
 from linkwork.model import layout
 from linkwork.model.model import Model
-
-FloatArray = NDArray[np.float64]
 
 LARGEST_TURN = 1.0  # [rad] of any body in one step: beyond it the linear picture says little
 STEPS = 100  # of one attempt; from a straight chain of any length ten to thirty do

@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import positive, whole
 from linkwork.core.messages.deprecation import once_positional
 from linkwork.dynamics.dca.solver import DcaSolver
@@ -24,8 +24,6 @@ from linkwork.loops.system import LoopPlan, LoopSystem, loop_plan
 from linkwork.model import layout
 from linkwork.model.model import Model
 from linkwork.model.state import State
-
-FloatArray = NDArray[np.float64]
 
 LONGEST_STEP = 0.5  # [rad or m] of any coordinate in one Newton step: beyond it the start is rough
 SHORTEST_SCALE = 2.0**-10  # of a Newton step that is halved because the gap did not shrink

@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import not_negative
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.describe import tabled
 from linkwork.dynamics.front import forward_dynamics, solve_dca
 from linkwork.dynamics.inputs import as_effort, as_model, as_state, as_wrenches
 from linkwork.errors import StateError
@@ -23,18 +24,14 @@ from linkwork.loops.system import LoopPlan, LoopSystem, largest_coefficient, loo
 from linkwork.model.model import Model
 from linkwork.model.state import State
 
-FloatArray = NDArray[np.float64]
-
 CONTRADICTION = 1e-3  # part of the accelerations involved that no reaction can meet, from which on there is no answer
 NO_FORCES = np.zeros(0)
 UNMET = 1e-6  # and from which on the message tells; below it is rounding and drift
 
 
+@tabled
 class LoopSolution(NamedTuple):
     """Accelerations of a closed chain, and what its cut joints carry."""
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     acceleration: FloatArray  # (nv,) [rad/s² or m/s²]
     reactions: FloatArray  # (loops, 6) wrench [n; f] on body b, in the loop's frame in b, at its origin [N·m, N]

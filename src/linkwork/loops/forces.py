@@ -8,13 +8,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from linkwork.core.arrays import FloatArray
 from linkwork.loops.minimal_norm import Factors, factor
 from linkwork.loops.system import LoopSystem
-
-FloatArray = NDArray[np.float64]
 
 
 class LoopForces(NamedTuple):

@@ -18,8 +18,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.core.arrays import FloatArray
 from linkwork.derivatives import forward, inverse
 from linkwork.derivatives.front import RULES, Rule
 from linkwork.derivatives.gradients import Gradients
@@ -39,8 +40,6 @@ from linkwork.loops.system import LoopPlan, LoopSystem, loop_plan
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.spatial.matrices import motion_matrix
-
-FloatArray = NDArray[np.float64]
 
 STAGE_GAP = 0.3  # [rad or m] by which stages of a step may open loops, as in `simulation.loop_forces`
 SEED, TURNED = 20_260_101, 1e-9  # of a second place of the joints; what the blocked directions may turn by

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.messages.deprecation import once_positional
 from linkwork.dynamics.inputs import as_model
 from linkwork.dynamics.quantities import reactions
 from linkwork.loops.constrained import constrained_dynamics
 from linkwork.model.model import Model
 from linkwork.model.state import State
-
-FloatArray = NDArray[np.float64]
 
 
 @once_positional("algorithm")

@@ -7,8 +7,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.bundles import describe
 from linkwork.dynamics import kinematics
 from linkwork.dynamics.paths import path_queries as paths
@@ -26,9 +26,6 @@ from linkwork.model.model import Model
 from linkwork.spatial.matrices import motion_matrix, rigid_matrix
 from linkwork.spatial.pose import Pose
 from linkwork.spatial.vectors import cross_motion
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 _ANY_BODY = Inertia.sphere(1.0, 1.0)  # something for cut joints to carry in their table; no result depends on it
 

@@ -13,12 +13,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from linkwork.core.checks import float_or_nan, shown
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.describe import tabled
 from linkwork.core.messages.names import did_you_mean
 
 CONTROLS = ("effort", "velocity", "position")
 
 
+@tabled
 @dataclass(frozen=True, slots=True)
 class Actuator:
     """A drive on a joint with one degree of freedom: a hinge, a slider, a screw, or one part of a compound.
@@ -44,9 +45,6 @@ class Actuator:
     limits: tuple[float, float] = (-math.inf, math.inf)
     effort_limit: float = math.inf
     source: str = ""  # "file:line" when a file brought it
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     def faults(self) -> list[str]:
         """Why this is not an actuator; empty when it is."""

@@ -13,10 +13,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from linkwork.core.checks import float_or_nan, shown
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.describe import tabled
 from linkwork.core.messages.names import did_you_mean
 
 
+@tabled
 @dataclass(frozen=True, slots=True)
 class Coupling:
     """A relation Σ coefficient · coordinate = offset between joints of one degree of freedom each.
@@ -28,9 +29,6 @@ class Coupling:
     joints: tuple[tuple[str, float], ...]
     offset: float = 0.0
     source: str = ""  # "file:line" when a file brought it
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     def faults(self) -> list[str]:
         """Why this is not a coupling; empty when it is."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from linkwork.core.checks import shown
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.describe import tabled
 from linkwork.core.messages.names import did_you_mean
 from linkwork.errors import ModelError
 from linkwork.spatial.pose import Pose
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from linkwork.model.model import Frame
 
 
+@tabled
 @dataclass(frozen=True, slots=True)
 class FrameOn:
     """A named frame of a linkage, fixed in a body, in another frame or in the world."""
@@ -23,9 +24,6 @@ class FrameOn:
     name: str
     body: str
     pose: Pose
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     def renamed(self, old: str, new: str) -> FrameOn:
         """The same frame after its body has changed its name."""

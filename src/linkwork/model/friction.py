@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from linkwork.core.checks import float_or_nan, shown
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.describe import tabled
 from linkwork.errors import ModelError
 from linkwork.spatial.pose import Vector3
 
 FRICTION_LAWS = ("ellipse", "hu")
 
 
+@tabled
 @dataclass(frozen=True, slots=True)
 class Friction:
     """Coulomb's coefficients of a surface whose friction depends on the direction in which it slides, and its patch.
@@ -31,9 +32,6 @@ class Friction:
     The coefficients are used as given, whatever the surface touches: no mean is taken with the friction of the other. Where
     both surfaces have a direction, that of the first body counts.
     """
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     forward: float
     backward: float | None = None

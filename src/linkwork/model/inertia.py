@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.checks import number, shown
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.describe import tabled
 from linkwork.errors import ModelError
 from linkwork.spatial.pose import ORIGIN, Pose, Vector3, vector3
 
@@ -49,6 +49,7 @@ def _moments(value: Any) -> Moments:
     return (float(M[0, 0]), float(M[0, 1]), float(M[0, 2]), float(M[1, 1]), float(M[1, 2]), float(M[2, 2]))
 
 
+@tabled
 @dataclass(frozen=True, slots=True, init=False)
 class Inertia:
     """Mass [kg], centre of mass [m] in the body frame, moments [kg·m²] about the centre of mass along the body axes.
@@ -58,9 +59,6 @@ class Inertia:
     its signs, not the sums of m x y that some tables list.
     Values are checked when the linkage compiles, so that all faults are reported together; `faults()` checks one at once.
     """
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     mass: float
     com: Vector3

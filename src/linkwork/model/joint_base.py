@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.arrays import FloatArray
+from linkwork.core.messages.describe import tabled
 from linkwork.model.kernels.random_coordinates import uniform_within
 from linkwork.model.layout import FIXED, FREE, SPHERICAL
 from linkwork.spatial.pose import ORIGIN, Pose, Vector3
 
-FloatArray = NDArray[np.float64]
 PerDof = float | Sequence[float] | None
 
 MAX_DOF = 6
@@ -33,6 +32,7 @@ class Screw3(NamedTuple):
         return Screw3(pose.rotate(self.axis), pose.rotate(self.slide), pose.apply(self.center))
 
 
+@tabled
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Joint:
     """Options of every joint. A number is used for all degrees of freedom; a sequence gives one each.
@@ -44,9 +44,6 @@ class Joint:
     effort_limit [N·m or N]: of motors. velocity_limit [rad/s or m/s]: speed above which a motor does not push; 0 counts as
     not given
     """
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     limits: Sequence[float] | Sequence[Sequence[float]] | None = None
     damping: PerDof = None

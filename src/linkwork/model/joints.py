@@ -13,40 +13,14 @@ from typing import ClassVar
 
 import numpy as np
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import shown
 from linkwork.errors import ModelError
-from linkwork.model.joint_base import (
-    MAX_DOF,
-    OPTIONS,
-    FloatArray,
-    Joint,
-    PerDof,
-    Screw3,
-    option_numbers,
-    unit,
-)
+from linkwork.model.joint_base import MAX_DOF, OPTIONS, Joint, PerDof, Screw3, option_numbers, unit
 from linkwork.model.layout import COMPOUND, FREE, HELICAL, SPHERICAL
 from linkwork.spatial.pose import ORIGIN, Pose, Vector3, vector3
 
-__all__ = [
-    "MAX_DOF",
-    "OPTIONS",
-    "Compound",
-    "Cylindrical",
-    "Fixed",
-    "FloatArray",
-    "Free",
-    "Joint",
-    "PerDof",
-    "Planar",
-    "Prismatic",
-    "Revolute",
-    "Screw",
-    "Screw3",
-    "Spherical",
-    "Universal",
-    "unit",
-]
+__all__ = ["MAX_DOF", "OPTIONS", "Joint", "PerDof", "Screw3", "unit"]  # of `joint_base`, for those who import joints
 
 ALMOST_ALONG_X = 0.9  # a normal this close to ±x leaves too little of x across it to choose the plane's first direction
 

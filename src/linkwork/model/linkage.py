@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from linkwork.core.checks import flag, float_or_nan, shown
-from linkwork.core.messages.describe import html_table, quoted, table_of_attributes
+from linkwork.core.messages.describe import html_table, quoted, tabled
 from linkwork.core.messages.names import did_you_mean
 from linkwork.errors import ModelError
 from linkwork.model.actuators import Actuator
@@ -34,12 +34,10 @@ _HERE = Pose()
 _WELD = Fixed()
 
 
+@tabled
 @dataclass(frozen=True, slots=True)
 class Body:
     """One rigid body, its joint to its parent, and where the joint's zero frame stands in the parent."""
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     name: str
     parent: str
@@ -51,12 +49,10 @@ class Body:
     source: str = ""  # "file:line" when a file brought it; errors show it
 
 
+@tabled
 @dataclass(frozen=True, slots=True)
 class Obstacle:
     """A shape that stands in the world and never moves."""
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     name: str
     shape: Shape

@@ -7,20 +7,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.describe import tabled
 from linkwork.model.joints import Free, Joint
 from linkwork.spatial.pose import Pose
 
 
+@tabled
 @dataclass(frozen=True, slots=True)
 class Loop:
     """A joint between two bodies that hang from the world by other joints too.
 
     The joint's zero frame stands at `placement_a` in body a, its child frame at `placement_b` in body b.
     """
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     name: str
     joint: Joint
@@ -31,11 +29,9 @@ class Loop:
     source: str = ""  # "file:line" when a file brought it
 
 
+@tabled
 class LoopClosure(NamedTuple):
     """A compiled loop: bodies by number, -1 for the world; frames as poses in those bodies."""
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     name: str
     joint: Joint

@@ -10,10 +10,11 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import choice, finite, numbers, shown, whole
-from linkwork.core.messages.describe import html_table, quoted, table_of_attributes
+from linkwork.core.messages.describe import html_table, quoted, tabled
 from linkwork.core.messages.names import did_you_mean
 from linkwork.errors import ModelError, StateError
 from linkwork.model import layout
@@ -34,9 +35,6 @@ from linkwork.model.shapes import Shape
 from linkwork.model.state import State
 from linkwork.spatial.pose import Pose
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-
 
 class ModelArrays(NamedTuple):
     """The tables kernels read; their columns are named in `layout`."""
@@ -49,11 +47,9 @@ class ModelArrays(NamedTuple):
     gravity: FloatArray  # (3,)      [m/s²]
 
 
+@tabled
 class Frame(NamedTuple):
     """A named frame fixed in a body; body -1 is the world."""
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     body: int
     pose: Pose

@@ -6,16 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.arrays import FloatArray
+from linkwork.core.messages.describe import tabled
 
 if TYPE_CHECKING:
     from linkwork.model.model import Model
 
-FloatArray = NDArray[np.float64]
 
-
+@tabled
 @dataclass(frozen=True, eq=False)
 class Motion:
     """Frames at equal times.
@@ -23,9 +22,6 @@ class Motion:
     frame_time: between frames [s].
     joints: coordinates of each joint by its name, shape (frames, nq of the joint).
     """
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     frame_time: float
     joints: dict[str, FloatArray]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from linkwork.core.checks import float_or_nan, shown
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.describe import tabled
 from linkwork.core.messages.names import did_you_mean
 from linkwork.errors import ModelError
 from linkwork.spatial.pose import Vector3
@@ -21,6 +21,7 @@ AXES = ("world", "frame")
 FAR = 1e3  # [m] how far a ray looks unless told otherwise
 
 
+@tabled
 @dataclass(frozen=True, slots=True)
 class Sensor:
     """A sensor. One of the kinds in `lw.sensors`.
@@ -39,9 +40,6 @@ class Sensor:
     latency: float = field(default=0.0, kw_only=True)
     every: int = field(default=1, kw_only=True)
     source: str = field(default="", kw_only=True)  # "file:line" when a file brought it
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     def channels(self, nq: int, nv: int) -> tuple[tuple[str, str], ...]:
         """Name and unit of each number of a reading. nq, nv: coordinates and velocities of its joint, if it sits on one."""

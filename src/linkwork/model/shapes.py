@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from linkwork.core.checks import float_or_nan, shown
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.describe import tabled
 from linkwork.errors import ModelError
 from linkwork.model.friction import Friction
 from linkwork.spatial.pose import Pose, Vector3
 
 
+@tabled
 @dataclass(frozen=True, slots=True)
 class Shape:
     """A shape placed in its body's frame, with what contact needs to know of its surface.
@@ -25,9 +26,6 @@ class Shape:
     visual_only: for display; never in contact.
     owner: the body of the linkage the shape came with, when compiling has welded that body to another.
     """
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     placement: Pose = field(default_factory=Pose, kw_only=True)
     friction: float | Friction | None = field(default=None, kw_only=True)

@@ -7,18 +7,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.describe import tabled
 
 
+@tabled
 class State(NamedTuple):
     """Coordinates and velocities of a model.
 
     q: joint coordinates, shape (nq,); angles [rad], lengths [m], orientations (w, x, y, z).
     v: joint velocities, shape (nv,) [rad/s or m/s].
     """
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     q: NDArray[np.float64]
     v: NDArray[np.float64]

@@ -7,13 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import finite, numbers, shown, whole
 from linkwork.errors import ModelError, StateError
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 LARGEST_SEED = 2**31 - 1  # OpenMM keeps seeds in 32 bits
 POSE = 12  # nine numbers of the rotation, three of the origin

@@ -5,27 +5,23 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import shown
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.describe import tabled
 from linkwork.dynamics.inputs import as_state
 from linkwork.errors import ModelError
 from linkwork.model.state import State
 from linkwork.molecules.forces.bonded_forces import COULOMB
 from linkwork.molecules.molecule import Molecule
 
-FloatArray = NDArray[np.float64]
-
 CARBONYL, AMIDE = 0.42, 0.20  # partial charges [e] of C=O and N-H
 BOND = -0.5 * 4.184  # [kJ/mol] below which it is one
 HELIX = 4  # residues from the carbonyl to the amide of an α-helix
 
 
+@tabled
 class HydrogenBond(NamedTuple):
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
-
     acceptor: int  # number of the residue whose C=O takes part, in `molecule.atoms.residues`
     donor: int  # and of the one whose N-H does
     energy: float  # [kJ/mol]

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import finite, one_of, positive, shown
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.describe import tabled
 from linkwork.dynamics.inputs import as_state
 from linkwork.errors import ModelError, StateError
 from linkwork.model.linkage import Linkage
@@ -34,25 +35,22 @@ from linkwork.molecules.torsions.bond_graph import Bond, disulfides, ring_closur
 from linkwork.molecules.torsions.names import torsion_atoms
 from linkwork.molecules.torsions.tree import TorsionTree, build_tree
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-
 NAMED_TORSIONS = ("phi", "psi", "omega", "chi1", "chi2", "chi3", "chi4")
 ENGINES = ("numba", "openmm")
 RESIDUE_NUMBER = re.compile(r"-?\d+")  # an insertion code may follow
 
 
+@tabled
 @dataclass(frozen=True)
 class Torsion:
     """A joint of a molecule, by its name in the field."""
-
-    _repr_html_ = table_of_attributes
 
     name: str  # "A:17:phi"
     joint: int  # number of the joint, and of the body it carries
     atoms: tuple[int, int, int, int]  # whose dihedral angle it is
 
 
+@tabled
 class Molecule:
     """A molecule as a linkage of rigid parts that turn about bonds.
 
@@ -60,8 +58,6 @@ class Molecule:
     counts the turn from it).
     report: every change that was made to the structure.
     """
-
-    _repr_html_ = table_of_attributes
 
     def __init__(
         self,

@@ -12,10 +12,10 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import positive, whole
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.describe import tabled
 from linkwork.core.units import FORCE_IN_PN
 from linkwork.errors import MissingExtraError, ModelError, StateError
 from linkwork.full.simulation import FullDynamics
@@ -24,14 +24,10 @@ from linkwork.molecules.forces.field import CompiledField, poses_of
 from linkwork.molecules.restraints import Restraints
 from linkwork.simulation.thermal.langevin import BOLTZMANN, Langevin, RandomVelocities
 
-FloatArray = NDArray[np.float64]
 
-
+@tabled
 class Pulled(NamedTuple):
     """Curves of all repeats of a pull."""
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     length: FloatArray  # (frames,)  of the spring, λ [nm]
     extension: FloatArray  # (repeats, frames)  distance of the two atoms [nm]

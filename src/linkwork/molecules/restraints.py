@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import finite, numbers, positive, shown
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.describe import tabled
 from linkwork.errors import FormatError, ModelError, StateError
 from linkwork.molecules.forces.restraint_forces import RestraintTables
-
-FloatArray = NDArray[np.float64]
 
 ANGSTROM = 0.1  # [nm]
 
 
+@tabled
 class Restraints:
     """Distances, dihedral angles, places and shapes that a field holds: `field.with_restraints(restraints)`.
 
@@ -27,8 +27,6 @@ class Restraints:
     Each is free inside its band, and costs ½ stiffness d² at the distance d outside of it. One number is a band without
     width. Units: nm, rad, kJ/mol.
     """
-
-    _repr_html_ = table_of_attributes
 
     def __init__(self, molecule: Any):
         if not callable(getattr(molecule, "atom", None)):

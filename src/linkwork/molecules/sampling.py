@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import flag, positive, shown, whole
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.describe import tabled
 from linkwork.core.messages.progress import progress_bar
 from linkwork.dynamics.inputs import as_state
 from linkwork.dynamics.quantities.motion import energy
@@ -29,16 +30,13 @@ from linkwork.molecules.molecule import Molecule, Torsion
 from linkwork.simulation.thermal.fixman import FixmanPotential
 from linkwork.simulation.thermal.langevin import BOLTZMANN, RandomVelocities
 
-FloatArray = NDArray[np.float64]
-
 SPREAD = 0.2  # steps of a proposal are longer or shorter by up to this part: none returns to where it began each time
 
 
+@tabled
 @dataclass(frozen=True)
 class Sampled:
     """Samples at one temperature, in the order they were drawn; neighbours are not independent."""
-
-    _repr_html_ = table_of_attributes
 
     molecule: Molecule
     temperature: float  # [K]
@@ -64,11 +62,10 @@ class Sampled:
         return np.asarray(turned - 2.0 * np.pi * np.round(turned / (2.0 * np.pi)))
 
 
+@tabled
 @dataclass(frozen=True)
 class Replicas:
     """Samples of all replicas by temperature, and how often neighbours exchanged places."""
-
-    _repr_html_ = table_of_attributes
 
     samples: tuple[Sampled, ...]  # in the order of the temperatures
     exchanged: FloatArray  # (temperatures - 1,)  part of the attempts between neighbours that succeeded

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import numbers, one_of
 from linkwork.dynamics.inputs import as_state
 from linkwork.errors import MissingExtraError, StateError
@@ -20,8 +21,6 @@ from linkwork.molecules.checks import path_of, several
 
 if TYPE_CHECKING:
     from linkwork.molecules.molecule import Molecule
-
-FloatArray = NDArray[np.float64]
 
 STYLES = ("cartoon", "stick")
 RANGES = {".pdb": (-99.9, 999.9)}  # [nm] what coordinates a file can hold: eight characters of Å in a PDB file

@@ -5,16 +5,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.bundles import Float1, Float2, Int1, Int2, describe, reader
 from linkwork.core.jit import kernel
 from linkwork.model import layout
 from linkwork.model.layout import PARENT
 from linkwork.model.model import Model
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 # Columns of `Reaching.target`, one row per target. Weights are zero for what a target does not ask.
 T_POINT, T_GOAL, T_WAY = 0, 3, 6  # point of the body [m]; where it shall be in the world [m]; weight [1/m²]

@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import not_negative, shown
 from linkwork.core.messages.names import did_you_mean
 from linkwork.dynamics.kinematics import world_poses
@@ -16,8 +16,6 @@ from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.reaching import arrays as at
 from linkwork.reaching.targets import Row
-
-FloatArray = NDArray[np.float64]
 
 
 class Avoiding:

@@ -13,8 +13,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.dynamics.inputs import as_finite
 from linkwork.errors import StateError
 from linkwork.loops.closing import close_loops
@@ -28,9 +29,6 @@ from linkwork.reaching import rows as sweeps
 from linkwork.reaching.avoiding import Avoiding, no_avoiding
 from linkwork.reaching.search import ROUNDING, TURN_LENGTH, Ended, Search, Settings, model_length
 from linkwork.reaching.targets import Row
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 LEAST_DAMPING = 1e-8  # more than on a tree: rows are answered by differences of large numbers
 REDUNDANT = 1e-11  # part of the largest eigenvalue below which rows say what others say

@@ -15,16 +15,8 @@ It vanishes with the cost and with the steps; where it ends is a minimum of the 
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.core.subnormals import flush_subnormals, restore_mode
 from linkwork.model.layout import COMPOUND, DOF, HELICAL, KIND, STIFFNESS, Q, V
-from linkwork.reaching.arrays import (
-    BIAS,
-    CENTRING,
-    FREE_TO_MOVE,
-    HELD,
-    METRIC,
-    T_MISSED_TURN,
-    T_MISSED_WAY,
-    reaching_of,
-)
+from linkwork.reaching import arrays as at
+from linkwork.reaching.arrays import reaching_of
 from linkwork.reaching.sweeps import (
     eliminate_leaf_to_root,
     gradient_leaf_to_root,
@@ -120,7 +112,7 @@ def set_pull(s, weight):
     for k in range(s.path.shape[0]):
         i = s.path[k]
         for j in range(s.tree[i, V], s.tree[i, V] + s.tree[i, DOF]):
-            s.dof[j, STIFFNESS] = weight * s.dof[j, CENTRING]
+            s.dof[j, STIFFNESS] = weight * s.dof[j, at.CENTRING]
 
 
 @inlined
@@ -140,7 +132,7 @@ def pulled_cost(s, q):
 def is_reached(s, rules):
     reached = True
     for t in range(s.target_node.shape[0]):
-        near = s.target[t, T_MISSED_TURN] <= rules[R_TURN] and s.target[t, T_MISSED_WAY] <= rules[R_WAY]
+        near = s.target[t, at.T_MISSED_TURN] <= rules[R_TURN] and s.target[t, at.T_MISSED_WAY] <= rules[R_WAY]
         reached = reached and near
     return reached
 
@@ -168,16 +160,16 @@ def hold_pressed_joints(s):
         limited = s.tree[i, KIND] == HELICAL or s.tree[i, KIND] == COMPOUND
         for d in range(s.tree[i, DOF]):
             pull = s.gradient[j + d]
-            held = FREE_TO_MOVE
+            held = at.FREE_TO_MOVE
             if limited:
                 at_lower = s.q[c + d] - s.lower[j + d] <= AT_LIMIT and pull < 0.0
                 at_upper = s.upper[j + d] - s.q[c + d] <= AT_LIMIT and pull > 0.0
                 if at_lower or at_upper or s.upper[j + d] - s.lower[j + d] <= AT_LIMIT:
-                    held = HELD
+                    held = at.HELD
             s.held[j + d] = held
             s.step[j + d] = 0.0
-            if held == FREE_TO_MOVE:
-                pull2 = pull * pull / s.dof[j + d, METRIC]
+            if held == at.FREE_TO_MOVE:
+                pull2 = pull * pull / s.dof[j + d, at.METRIC]
                 if not pull2 <= largest:
                     largest = pull2
     return largest**0.5
@@ -259,7 +251,7 @@ def promised_decrease(s, damping):
         j = s.tree[i, V]
         for d in range(s.tree[i, DOF]):
             x = s.step[j + d]
-            promised += s.gradient[j + d] * x + damping * s.dof[j + d, METRIC] * x * x
+            promised += s.gradient[j + d] * x + damping * s.dof[j + d, at.METRIC] * x * x
     return promised
 
 
@@ -270,7 +262,7 @@ def step_within_limits(table, counts, damping, with_posture, here):
     for r in range(ROUNDS):
         pull_bodies(table, here)
         for k in range(s.path.shape[0]):
-            store6(s.node, k, BIAS, ZERO6)
+            store6(s.node, k, at.BIAS, ZERO6)
         eliminate_leaf_to_root(s, damping, with_posture)
         lift_leaf_to_root(s, s.gradient)
         substitute_root_to_leaf(s)
@@ -289,10 +281,10 @@ def hold_leaving_joints(s):
         if kind == HELICAL or kind == COMPOUND:
             j, c = s.tree[i, V], s.tree[i, Q]
             for d in range(s.tree[i, DOF]):
-                if s.held[j + d] == FREE_TO_MOVE:
+                if s.held[j + d] == at.FREE_TO_MOVE:
                     low, high = s.lower[j + d] - s.q[c + d], s.upper[j + d] - s.q[c + d]
                     if s.step[j + d] < low - AT_LIMIT or s.step[j + d] > high + AT_LIMIT:
-                        s.held[j + d] = HELD
+                        s.held[j + d] = at.HELD
                         s.step[j + d] = min(max(s.step[j + d], low), high)
                         new += 1
     return new

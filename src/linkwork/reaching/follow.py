@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import flag, positive, shown, whole
 from linkwork.core.jit import kernel, routine
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.describe import tabled
 from linkwork.core.subnormals import flush_subnormals, restore_mode
 from linkwork.dynamics.inputs import as_finite, as_state, refuse_loops
 from linkwork.dynamics.quantities.motion import body_poses
@@ -19,13 +20,7 @@ from linkwork.errors import ModelError, StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.reaching import arrays as at
-from linkwork.reaching.arrays import (
-    T_GOAL,
-    T_MISSED_TURN,
-    T_MISSED_WAY,
-    T_TURN_GOAL,
-    reaching_of,
-)
+from linkwork.reaching.arrays import T_GOAL, T_MISSED_TURN, T_MISSED_WAY, T_TURN_GOAL, reaching_of
 from linkwork.reaching.descent import C_ITERATIONS, descend_from_here
 from linkwork.reaching.search import TURN_LENGTH, Search, Settings, model_length
 from linkwork.reaching.targets import Row
@@ -33,20 +28,15 @@ from linkwork.spatial.memory import load3
 from linkwork.spatial.pose import Pose
 from linkwork.spatial.rotations import add3, dot3, scale3, sub3
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-
 BODY_WEIGHT = 1e-3  # of the joints that follow beside the tip that leads: they give way
 SAME_PLACE = 1e-9  # of the model's length: joints nearer to each other are one
 FLAT = 1e-9  # gradient, as a part of the root of the cost, at which a step ends
 SOON = 1e-3  # the same where the whole body follows: the next step comes from nearby
 
 
+@tabled
 class Followed(NamedTuple):
     """Coordinates along a curve, one row per point."""
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     q: FloatArray  # (k, nq)
     error: FloatArray  # (k,) how far the tip is from its point [m], or from its pose [rad or m]

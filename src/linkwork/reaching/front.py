@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import flag, numbers, positive, shown, whole
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.describe import tabled
 from linkwork.dynamics.inputs import as_state, check_orientations
 from linkwork.errors import StateError
 from linkwork.model.model import Model
@@ -19,28 +20,22 @@ from linkwork.reaching.search import AT_LIMIT, TURN_LENGTH, Search, Settings, fo
 from linkwork.reaching.targets import Target, as_rows
 from linkwork.spatial.pose import Pose
 
-FloatArray = NDArray[np.float64]
-
 FEW = 30  # degrees of freedom up to which further descents, which leave dead ends, cost next to nothing
 
 Targets = Mapping[str, Target | Pose | ArrayLike | Sequence[Target | Pose]]
 
 
+@tabled
 class Miss(NamedTuple):
     """How far one target is missed."""
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     turn: float  # [rad]
     way: float  # [m]
 
 
+@tabled
 class Reached(NamedTuple):
     """Where a search for targets ended, and how near it came."""
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     state: State  # the coordinates found, at rest
     reached: bool  # every target within the tolerance, loops closed

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.derivatives.inputs import as_weights
 from linkwork.derivatives.stepping.turning import hat
 from linkwork.dynamics.inputs import refuse_loops
@@ -28,8 +29,6 @@ from linkwork.reaching import arrays as at
 from linkwork.reaching.front import Reached, Targets
 from linkwork.reaching.search import AT_LIMIT, TURN_LENGTH, joint_metric, model_length
 from linkwork.reaching.targets import Row, as_rows
-
-FloatArray = NDArray[np.float64]
 
 SAME_PART = 1e-10  # of the largest: rows that ask for the same twice share their weight
 

@@ -8,22 +8,7 @@ Newton, never negative, with the identity for the derivative of the logarithm; b
 import math
 
 from linkwork.core.jit import inlined, routine
-from linkwork.reaching.arrays import (
-    T_ALONG,
-    T_AXIS,
-    T_DIRECTION,
-    T_FRAME,
-    T_GOAL,
-    T_IS_ALONG,
-    T_LOOKS,
-    T_MISSED_TURN,
-    T_MISSED_WAY,
-    T_POINT,
-    T_POINTING,
-    T_TURN,
-    T_TURN_GOAL,
-    T_WAY,
-)
+from linkwork.reaching import arrays as at
 from linkwork.spatial.memory import load3, load9
 from linkwork.spatial.rotations import (
     ZERO3,
@@ -64,9 +49,9 @@ def turn_between(a, d):
 @inlined
 def missed_way(target, t, x):
     """From the point at x to where it shall be."""
-    way = sub3(load3(target, t, T_GOAL), x)
-    if target[t, T_IS_ALONG] != 0.0:
-        along = load3(target, t, T_ALONG)
+    way = sub3(load3(target, t, at.T_GOAL), x)
+    if target[t, at.T_IS_ALONG] != 0.0:
+        along = load3(target, t, at.T_ALONG)
         way = scale3(dot3(along, way), along)
     return way
 
@@ -74,16 +59,16 @@ def missed_way(target, t, x):
 @inlined
 def missed_rotation(target, t, R):
     """The rotation vector that takes the frame to its goal, in the axes of the world."""
-    now = matmul3(R, load9(target, t, T_FRAME))
-    return quaternion_log(matrix_quaternion(matmul3(load9(target, t, T_TURN_GOAL), transpose3(now))))
+    now = matmul3(R, load9(target, t, at.T_FRAME))
+    return quaternion_log(matrix_quaternion(matmul3(load9(target, t, at.T_TURN_GOAL), transpose3(now))))
 
 
 @inlined
 def sight(target, t, x):
     """Direction an axis shall have, and the distance of the point it looks at (0: the direction is given)."""
-    d = load3(target, t, T_DIRECTION)
+    d = load3(target, t, at.T_DIRECTION)
     far = 0.0
-    if target[t, T_LOOKS] != 0.0:
+    if target[t, at.T_LOOKS] != 0.0:
         d = sub3(d, x)
         far = math.sqrt(dot3(d, d))
         d = scale3(1.0 / far, d)
@@ -93,49 +78,49 @@ def sight(target, t, x):
 @routine
 def target_cost(target, t, R, p):
     """Σ w e² of target t, its body at the pose (R, p) of the world; writes how far it is missed."""
-    x = add3(p, matvec3(R, load3(target, t, T_POINT)))
+    x = add3(p, matvec3(R, load3(target, t, at.T_POINT)))
     turn2, way2, cost = 0.0, 0.0, 0.0
-    if target[t, T_WAY] != 0.0:
+    if target[t, at.T_WAY] != 0.0:
         e = missed_way(target, t, x)
         way2 = dot3(e, e)
-        cost += target[t, T_WAY] * way2
-    if target[t, T_TURN] != 0.0:
+        cost += target[t, at.T_WAY] * way2
+    if target[t, at.T_TURN] != 0.0:
         e = missed_rotation(target, t, R)
         turn2 = dot3(e, e)
-        cost += target[t, T_TURN] * turn2
-    if target[t, T_POINTING] != 0.0:
+        cost += target[t, at.T_TURN] * turn2
+    if target[t, at.T_POINTING] != 0.0:
         d, _ = sight(target, t, x)
-        e = turn_between(matvec3(R, load3(target, t, T_AXIS)), d)
-        cost += target[t, T_POINTING] * dot3(e, e)
+        e = turn_between(matvec3(R, load3(target, t, at.T_AXIS)), d)
+        cost += target[t, at.T_POINTING] * dot3(e, e)
         turn2 = max(turn2, dot3(e, e))
-    target[t, T_MISSED_TURN] = math.sqrt(turn2)
-    target[t, T_MISSED_WAY] = math.sqrt(way2)
+    target[t, at.T_MISSED_TURN] = math.sqrt(turn2)
+    target[t, at.T_MISSED_WAY] = math.sqrt(way2)
     return cost
 
 
 @routine
 def target_terms(target, t, R, p):
     """Torque and force on the body of target t, blocks A, B, C of the second derivative, and the point x of both."""
-    x = add3(p, matvec3(R, load3(target, t, T_POINT)))
+    x = add3(p, matvec3(R, load3(target, t, at.T_POINT)))
     n, f = ZERO3, ZERO3
     a0, a1, a2, a3, a4, a5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     B = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     c0, c1, c2, c3, c4, c5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    w = target[t, T_WAY]
+    w = target[t, at.T_WAY]
     if w != 0.0:
         f = scale3(w, missed_way(target, t, x))
         c0, c3, c5 = w, w, w
-        if target[t, T_IS_ALONG] != 0.0:
-            k = load3(target, t, T_ALONG)
+        if target[t, at.T_IS_ALONG] != 0.0:
+            k = load3(target, t, at.T_ALONG)
             c0, c1, c2 = w * k[0] * k[0], w * k[0] * k[1], w * k[0] * k[2]
             c3, c4, c5 = w * k[1] * k[1], w * k[1] * k[2], w * k[2] * k[2]
-    w = target[t, T_TURN]
+    w = target[t, at.T_TURN]
     if w != 0.0:
         n = scale3(w, missed_rotation(target, t, R))
         a0, a3, a5 = w, w, w
-    w = target[t, T_POINTING]
+    w = target[t, at.T_POINTING]
     if w != 0.0:
-        a = matvec3(R, load3(target, t, T_AXIS))
+        a = matvec3(R, load3(target, t, at.T_AXIS))
         d, far = sight(target, t, x)
         e = scale3(w, turn_between(a, d))
         n = add3(n, e)

@@ -13,14 +13,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.errors import StateError
 from linkwork.model import layout
 from linkwork.model.model import Model
 from linkwork.reaching import arrays as at
 from linkwork.reaching import descent as de
 from linkwork.reaching.targets import Row
-
-FloatArray = NDArray[np.float64]
 
 REASONS = {de.REACHED: "reached", de.NEAREST: "nearest", de.STALLED: "stalled", de.OUT_OF_ITERATIONS: "iterations"}
 TURN_LENGTH = 0.1  # of the model's length: metres that count as much as a radian. Points first: fewer dead ends.

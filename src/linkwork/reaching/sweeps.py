@@ -23,21 +23,8 @@ from linkwork.model.kernels.joint_kernels import (
     joint_passive_effort,
 )
 from linkwork.model.layout import COMPOUND, DOF, HELICAL, KIND, Q, V
-from linkwork.reaching.arrays import (
-    BIAS,
-    D_INVERSE,
-    FREE_TO_MOVE,
-    IA,
-    IB,
-    IC,
-    METRIC,
-    PULL,
-    RIGHT,
-    SCREW,
-    TWIST,
-    U_,
-    reaching_of,
-)
+from linkwork.reaching import arrays as at
+from linkwork.reaching.arrays import reaching_of
 from linkwork.reaching.misses import target_cost, target_terms
 from linkwork.spatial.inertia import articulated_times_twist, articulated_to_parent, subtract_outer
 from linkwork.spatial.memory import add_to6, add_to9, load3, load6, load9, store3, store6, store9
@@ -77,10 +64,10 @@ def pull_bodies(table, first):
     """Wrenches and second derivatives of the targets, on their bodies; poses in the rows from `first` on."""
     s = reaching_of(table)
     for k in range(s.path.shape[0]):
-        store6(s.node, k, IA, ZERO6)
-        store9(s.node, k, IB, ZERO9)
-        store6(s.node, k, IC, ZERO6)
-        store6(s.node, k, PULL, ZERO6)
+        store6(s.node, k, at.IA, ZERO6)
+        store9(s.node, k, at.IB, ZERO9)
+        store6(s.node, k, at.IC, ZERO6)
+        store6(s.node, k, at.PULL, ZERO6)
     if s.target_node.shape[0] > 0:  # about a body that is pulled: a point far away would cost digits
         for d in range(3):
             s.origin[d] = s.pose[first + s.target_node[0], 9 + d]
@@ -91,10 +78,10 @@ def pull_bodies(table, first):
             n, f, A, B, C, x = target_terms(s.target, t, load9(s.pose, first + k, 0), load3(s.pose, first + k, 9))
             r = sub3(x, o)
             A, B, C = articulated_to_parent(IDENTITY3, r, A, B, C)
-            add_to6(s.node, k, IA, A)
-            add_to9(s.node, k, IB, B)
-            add_to6(s.node, k, IC, C)
-            add_to6(s.node, k, PULL, join(add3(n, cross3(r, f)), f))
+            add_to6(s.node, k, at.IA, A)
+            add_to9(s.node, k, at.IB, B)
+            add_to6(s.node, k, at.IC, C)
+            add_to6(s.node, k, at.PULL, join(add3(n, cross3(r, f)), f))
 
 
 @routine
@@ -108,9 +95,9 @@ def screws_in_world(table, q, first):
         R = load9(s.pose, first + k, 0)
         r = sub3(load3(s.pose, first + k, 9), o)
         if s.tree[i, KIND] == HELICAL:
-            store6(s.freedom, j, SCREW, twist_to_parent(R, r, helical_twist(s.body, i)))
+            store6(s.freedom, j, at.SCREW, twist_to_parent(R, r, helical_twist(s.body, i)))
         else:
-            S = s.freedom[:, SCREW : SCREW + 6]
+            S = s.freedom[:, at.SCREW : at.SCREW + 6]
             joint_motion(s.tree, s.body, s.screws, i, q, s.still, S)
             for d in range(s.tree[i, DOF]):
                 store6(S, j + d, 0, twist_to_parent(R, r, load6(S, j + d, 0)))
@@ -123,13 +110,13 @@ def gradient_leaf_to_root(table, q, with_posture):
     for k in range(s.path.shape[0] - 1, -1, -1):
         i = s.path[k]
         j = s.tree[i, V]
-        F = load6(s.node, k, PULL)
+        F = load6(s.node, k, at.PULL)
         for d in range(s.tree[i, DOF]):
-            s.gradient[j + d] = dot6(load6(s.freedom, j + d, SCREW), F)
+            s.gradient[j + d] = dot6(load6(s.freedom, j + d, at.SCREW), F)
         if with_posture:
             joint_passive_effort(s.tree, s.dof, s.rest, i, q, s.still, s.gradient)
         if s.up[k] >= 0:
-            add_to6(s.node, s.up[k], PULL, F)
+            add_to6(s.node, s.up[k], at.PULL, F)
 
 
 @inlined
@@ -137,29 +124,29 @@ def eliminate_leaf_to_root(s, damping, with_posture):
     """Coefficients of the elimination with the held joints as they are; needs the blocks of `pull_bodies`."""
     for k in range(s.path.shape[0] - 1, -1, -1):
         i = s.path[k]
-        A = load6(s.node, k, IA)
-        B = load9(s.node, k, IB)
-        C = load6(s.node, k, IC)
+        A = load6(s.node, k, at.IA)
+        B = load9(s.node, k, at.IB)
+        C = load6(s.node, k, at.IC)
         j = s.tree[i, V]
         for d in range(s.tree[i, DOF] - 1, -1, -1):
-            if s.held[j + d] == FREE_TO_MOVE:
-                S = load6(s.freedom, j + d, SCREW)
-                resist = damping * s.dof[j + d, METRIC]
+            if s.held[j + d] == at.FREE_TO_MOVE:
+                S = load6(s.freedom, j + d, at.SCREW)
+                resist = damping * s.dof[j + d, at.METRIC]
                 if with_posture:
                     resist += s.dof[j + d, 1]
                 U, D = pivot(A, B, C, S, resist)
                 inverse = 1.0 / D
-                store6(s.freedom, j + d, U_, U)
-                s.freedom[j + d, D_INVERSE] = inverse
+                store6(s.freedom, j + d, at.U_, U)
+                s.freedom[j + d, at.D_INVERSE] = inverse
                 A, B, C = subtract_outer(A, B, C, U, inverse)
             else:  # its twist is given: U = I S tells how much wrench that takes
-                store6(s.freedom, j + d, U_, articulated_times_twist(A, B, C, load6(s.freedom, j + d, SCREW)))
-                s.freedom[j + d, D_INVERSE] = 0.0
+                store6(s.freedom, j + d, at.U_, articulated_times_twist(A, B, C, load6(s.freedom, j + d, at.SCREW)))
+                s.freedom[j + d, at.D_INVERSE] = 0.0
         up = s.up[k]
         if up >= 0:
-            add_to6(s.node, up, IA, A)
-            add_to9(s.node, up, IB, B)
-            add_to6(s.node, up, IC, C)
+            add_to6(s.node, up, at.IA, A)
+            add_to9(s.node, up, at.IB, B)
+            add_to6(s.node, up, at.IC, C)
 
 
 @inlined
@@ -167,17 +154,17 @@ def lift_leaf_to_root(s, effort):
     """Right sides: efforts of joints, wrenches in BIAS (with a minus), and the given moves of held joints."""
     for k in range(s.path.shape[0] - 1, -1, -1):
         i = s.path[k]
-        p = load6(s.node, k, BIAS)
+        p = load6(s.node, k, at.BIAS)
         j = s.tree[i, V]
         for d in range(s.tree[i, DOF] - 1, -1, -1):
-            U = load6(s.freedom, j + d, U_)
-            if s.held[j + d] == FREE_TO_MOVE:
-                S, d_inverse = load6(s.freedom, j + d, SCREW), s.freedom[j + d, D_INVERSE]
-                s.freedom[j + d, RIGHT], p = push_freedom(S, U, d_inverse, effort[j + d], p)
+            U = load6(s.freedom, j + d, at.U_)
+            if s.held[j + d] == at.FREE_TO_MOVE:
+                S, d_inverse = load6(s.freedom, j + d, at.SCREW), s.freedom[j + d, at.D_INVERSE]
+                s.freedom[j + d, at.RIGHT], p = push_freedom(S, U, d_inverse, effort[j + d], p)
             else:
                 p = add6(p, scale6(s.step[j + d], U))
         if s.up[k] >= 0:
-            add_to6(s.node, s.up[k], BIAS, p)
+            add_to6(s.node, s.up[k], at.BIAS, p)
 
 
 @inlined
@@ -187,16 +174,16 @@ def substitute_root_to_leaf(s):
         i = s.path[k]
         a = ZERO6
         if s.up[k] >= 0:
-            a = load6(s.node, s.up[k], TWIST)
+            a = load6(s.node, s.up[k], at.TWIST)
         j = s.tree[i, V]
         for d in range(s.tree[i, DOF]):
-            S = load6(s.freedom, j + d, SCREW)
-            if s.held[j + d] == FREE_TO_MOVE:
-                U, d_inverse = load6(s.freedom, j + d, U_), s.freedom[j + d, D_INVERSE]
-                s.step[j + d], a = move_freedom(S, U, d_inverse, s.freedom[j + d, RIGHT], a)
+            S = load6(s.freedom, j + d, at.SCREW)
+            if s.held[j + d] == at.FREE_TO_MOVE:
+                U, d_inverse = load6(s.freedom, j + d, at.U_), s.freedom[j + d, at.D_INVERSE]
+                s.step[j + d], a = move_freedom(S, U, d_inverse, s.freedom[j + d, at.RIGHT], a)
             else:
                 a = add6(a, scale6(s.step[j + d], S))
-        store6(s.node, k, TWIST, a)
+        store6(s.node, k, at.TWIST, a)
 
 
 @routine

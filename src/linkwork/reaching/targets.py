@@ -8,20 +8,20 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import positive, shown
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.describe import tabled
 from linkwork.errors import ModelError, StateError
 from linkwork.model.model import Frame, Model
 from linkwork.reaching import arrays as at
 from linkwork.spatial.pose import ORIGIN, Pose, Vector3, vector3
 
-FloatArray = NDArray[np.float64]
-
 ASKS = ("pose", "point", "direction", "look_at")
 
 
+@tabled
 @dataclass(frozen=True)
 class Target:
     """The goal of a body or frame: one of pose, point, direction and look_at, or a point with one of the last two.
@@ -41,9 +41,6 @@ class Target:
     at: ArrayLike = ORIGIN
     axis: ArrayLike = (0.0, 0.0, 1.0)
     weight: float = 1.0
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
 
 class Row(NamedTuple):

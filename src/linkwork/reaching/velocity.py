@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import flag, not_negative, positive, shown
 from linkwork.dynamics.inputs import as_finite, as_state, refuse_loops
 from linkwork.errors import ModelError, StateError
@@ -20,8 +21,6 @@ from linkwork.reaching.front import Targets
 from linkwork.reaching.rows import place_at, row_jacobian
 from linkwork.reaching.search import TURN_LENGTH, Search, Settings, found_search, model_length
 from linkwork.reaching.targets import Row, as_rows
-
-FloatArray = NDArray[np.float64]
 
 
 def reach_velocity(

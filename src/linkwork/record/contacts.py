@@ -8,24 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.contact.points import (
-    BODY,
-    GAP,
-    IDS,
-    IMPULSE,
-    NORMAL,
-    NUMBERS,
-    OTHER,
-    POINT,
-    STATE,
-    STATES,
-    STEP,
-    ContactPoint,
-    ContactRows,
-    add_contact_wrenches,
-    name_of,
-    points_of,
-)
+from linkwork.contact import points
+from linkwork.contact.points import ContactPoint, ContactRows, add_contact_wrenches, name_of, points_of
 from linkwork.dynamics.kinematics import world_poses
 from linkwork.errors import StateError
 from linkwork.record import layout
@@ -77,9 +61,9 @@ class ContactLines:
                 del self._group[name]
         rows = layout.CONTACT_ROWS
         create_array(self._group, ENDS, (), "i8", (layout.FRAME_ROWS,), "index")
-        create_array(self._group, ROWS_IDS, (IDS,), "i4", (rows, IDS), "index: body, other; state")
+        create_array(self._group, ROWS_IDS, (points.IDS,), "i4", (rows, points.IDS), "index: body, other; state")
         units = "m, 1, m, N·s, s: point, normal, gap, impulse, step"
-        create_array(self._group, ROWS_NUMBERS, (NUMBERS,), "f8", (rows, NUMBERS), units)
+        create_array(self._group, ROWS_NUMBERS, (points.NUMBERS,), "f8", (rows, points.NUMBERS), units)
         self.arrays = {name: GrowingArray(self._group[name], self._folder / name, 0) for name in NAMES}
 
     @property
@@ -137,20 +121,22 @@ def contact_table(recording: Recording) -> dict[str, NDArray[Any]]:
     """Columns by name, each of shape (c,)."""
     frames, (ids, numbers) = rows_between(recording, 0, len(recording))
     names = np.array([name_of(recording.model, k) for k in range(int(ids[:, :2].max(initial=-1)) + 1)], dtype=object)
-    step = numbers[:, STEP, None]
-    force = np.divide(numbers[:, IMPULSE : IMPULSE + 3], step, out=np.zeros((len(frames), 3)), where=step > 0.0)
+    step = numbers[:, points.STEP, None]
+    force = np.divide(
+        numbers[:, points.IMPULSE : points.IMPULSE + 3], step, out=np.zeros((len(frames), 3)), where=step > 0.0
+    )
     table: dict[str, NDArray[Any]] = {
         "frame": frames,
         "time": recording.times[frames],
-        "body": names[ids[:, BODY]],
-        "other": names[ids[:, OTHER]],
-        "state": np.array(STATES, dtype=object)[ids[:, STATE]],
-        "gap": numbers[:, GAP],
+        "body": names[ids[:, points.BODY]],
+        "other": names[ids[:, points.OTHER]],
+        "state": np.array(points.STATES, dtype=object)[ids[:, points.STATE]],
+        "gap": numbers[:, points.GAP],
     }
     vectors = {
-        "point": numbers[:, POINT:],
-        "normal": numbers[:, NORMAL:],
-        "impulse": numbers[:, IMPULSE:],
+        "point": numbers[:, points.POINT :],
+        "normal": numbers[:, points.NORMAL :],
+        "impulse": numbers[:, points.IMPULSE :],
         "force": force,
     }
     for name, values in vectors.items():
@@ -161,7 +147,7 @@ def contact_table(recording: Recording) -> dict[str, NDArray[Any]]:
 def contact_events(recording: Recording) -> list[ContactEvent]:
     """Pairs that begin to press or cease to, frame by frame. Where a pair touches between two frames only, none is seen."""
     frames, (ids, _) = rows_between(recording, 0, len(recording))
-    pressing = ids[:, STATE] > 0
+    pressing = ids[:, points.STATE] > 0
     pairs = np.unique(np.column_stack([frames, ids[:, :2]])[pressing], axis=0)
     found: list[ContactEvent] = []
     before: set[tuple[int, int]] = set()

@@ -15,17 +15,16 @@ import numpy as np
 from linkwork.contact.points import ContactRows
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import as_path, flag, whole
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.describe import tabled
 from linkwork.core.uncopied import Uncopied
 from linkwork.errors import FormatError, LinkworkError, StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.record import layout
-from linkwork.record.beginning import what_it_is_about, write_beginning
+from linkwork.record.beginning import warn_of_other_kernels, what_it_is_about, write_beginning
 from linkwork.record.contacts import ContactLines
 from linkwork.record.efforts import EffortLines
 from linkwork.record.layout import GROUPS, GROWING
-from linkwork.record.made_by import warn_of_other_kernels
 from linkwork.record.place import (
     partial_folder,
     put_in_place,
@@ -56,6 +55,7 @@ FLUSH_BYTES = 4 << 20  # waiting in memory, after which they are written
 SLOTS = ("a", "b")  # a checkpoint is written beside the one that counts, and counts with the next commit
 
 
+@tabled
 class Recorder(Uncopied):
     """Writes frames of a simulation into a folder.
 
@@ -63,9 +63,6 @@ class Recorder(Uncopied):
     every: steps between frames in `run`; 0 leaves the choice to the run.
     metadata: anything JSON can hold; scene: text the run was made from; settings: of the simulation, by name.
     """
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     def __init__(
         self,

@@ -21,10 +21,10 @@ from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.record.efforts import NAME as EFFORTS
+from linkwork.record.point_path import time_lines
 from linkwork.record.store.checked_folder import CheckedFolder
 from linkwork.record.store.container import zarr_library
 from linkwork.record.store.model_store import read_model
-from linkwork.record.time_lines import time_lines
 
 if TYPE_CHECKING:
     from linkwork.contact.points import ContactPoint

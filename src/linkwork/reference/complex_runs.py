@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.model import layout
 from linkwork.model.model import Model
 from linkwork.model.state import State
@@ -31,7 +31,6 @@ from linkwork.reference.complex_steps import (
     forward_dynamics,
 )
 
-FloatArray = NDArray[np.float64]
 Step = Callable[[Model, FloatArray, Variables, float], tuple[FloatArray, Variables]]
 
 CORRECTIONS = 20  # with the slopes of the first guess, each a hundredth of the one before or less

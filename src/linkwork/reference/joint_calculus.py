@@ -7,8 +7,9 @@ and reversal are methods of the joint itself.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.jit import kernel
 from linkwork.errors import StateError
 from linkwork.model.inertia import Inertia
@@ -18,8 +19,6 @@ from linkwork.model.kernels.manifold import coordinates_difference, coordinates_
 from linkwork.model.linkage import Linkage
 from linkwork.model.model import Model
 from linkwork.spatial.pose import Pose
-
-FloatArray = NDArray[np.float64]
 
 _ANY_BODY = Inertia.sphere(1.0, 1.0)  # something for the joint to carry; no result depends on it
 

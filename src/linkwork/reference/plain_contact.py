@@ -6,7 +6,6 @@ It calls the same search and the same solvers as the simulations, and judges the
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from linkwork.assembly.plan import assemble_model
 from linkwork.contact.broad_phase import STACK_FULL
@@ -17,6 +16,7 @@ from linkwork.contact.solver.allocation import make_problem, make_system
 from linkwork.contact.solver.problem import Problem, System
 from linkwork.contact.volumes import all_open, make_volumes
 from linkwork.contact.whole_search import find_all_contacts, make_finder
+from linkwork.core.arrays import FloatArray
 from linkwork.dynamics.front import forward_dynamics, mass_matrix
 from linkwork.dynamics.quantities.motion import body_jacobian, body_poses, body_twists
 from linkwork.errors import StateError
@@ -25,8 +25,6 @@ from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation.touching.sweeps.alone import solve_alone
 from linkwork.spatial.rotations import quaternion_matrix
-
-FloatArray = NDArray[np.float64]
 
 
 class PlainContact:

@@ -12,15 +12,14 @@ K_i is the symmetric part of the change of body i's wrench per twist. Springs of
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.dynamics.quantities.motion import body_jacobian, body_poses
 from linkwork.model import layout
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.spatial.matrices import motion_matrix
 
-FloatArray = NDArray[np.float64]
 PointForce = tuple[int, FloatArray, FloatArray]  # body, point in it [m], force in the world's axes [N]
 Anchor = tuple[int, FloatArray, FloatArray, float]  # body, point in it [m], point in the world [m], stiffness [N/m]
 

@@ -7,16 +7,14 @@ that at both ends; springs of joints at the middle. Nothing is eliminated and no
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import root
 
+from linkwork.core.arrays import FloatArray
 from linkwork.dynamics.front import mass_matrix
 from linkwork.dynamics.quantities.motion import body_poses
 from linkwork.model.layout import ARMATURE, DAMPING, INERTIA, STIFFNESS
 from linkwork.model.model import Model
 from linkwork.model.state import State
-
-FloatArray = NDArray[np.float64]
 
 DIFFERENCE = (
     1e-5  # of central differences of second order, with Richardson's step: some 1e-11 of what is differentiated

@@ -12,8 +12,8 @@ from linkwork.model.friction import Friction
 from linkwork.model.linkage import Linkage
 from linkwork.model.shapes import Box, Capsule, Cylinder, HeightField, Mesh, Plane, Shape, Sphere
 from linkwork.scene.reading import checks as must_be
+from linkwork.scene.reading.checks import Key, Keys
 from linkwork.scene.reading.faults import Faults
-from linkwork.scene.reading.keys import Key, Keys
 from linkwork.spatial.pose import Pose
 
 MOST_COPIES = 1_000_000  # of an obstacle: more take minutes to place

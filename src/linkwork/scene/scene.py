@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from linkwork.core.checks import as_path, shown
 from linkwork.core.files import checked_file
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.describe import tabled
 from linkwork.core.units import unit
 from linkwork.dynamics.inputs import as_model, as_state
 from linkwork.errors import FormatError, StateError
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 FRAMES = 200  # about, in a run that does not say how often it records
 
 
+@tabled
 class Scene:
     """The contents of a scene file: a model, its initial state, its loads, the method and what is recorded.
 
@@ -46,8 +47,6 @@ class Scene:
     model, state: those of an earlier run of the scene, in place of what [model] and [state] would give.
     Raises FormatError with all faults at once, each with its line.
     """
-
-    _repr_html_ = table_of_attributes
 
     def __init__(
         self,

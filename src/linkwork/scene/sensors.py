@@ -9,8 +9,8 @@ from typing import Any
 from linkwork.model.model import Model
 from linkwork.model.sensors import AXES, KINDS, Sensor, sensor_faults
 from linkwork.scene.reading import checks as must_be
+from linkwork.scene.reading.checks import Key, Keys
 from linkwork.scene.reading.faults import Faults
-from linkwork.scene.reading.keys import Key, Keys
 
 SENSOR: Keys = {
     "kind": Key(must_be.choice(*KINDS), "what it measures", required=True),

@@ -9,8 +9,8 @@ from typing import Any
 from linkwork.environment.water import Seabed, Water, Waves
 from linkwork.errors import LinkworkError
 from linkwork.scene.reading import checks as must_be
+from linkwork.scene.reading.checks import Key, Keys
 from linkwork.scene.reading.faults import Faults
-from linkwork.scene.reading.keys import Key, Keys
 
 WATER: Keys = {
     "density": Key(must_be.number(0.0, above=True), "of the fluid; 1025 without it", "kg/m³"),

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.messages.deprecation import warn_of_old
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.describe import tabled
 from linkwork.core.units import unit
 from linkwork.model.model import Model
 from linkwork.model.state import State
@@ -30,18 +30,17 @@ Vector = Sequence[float] | ArrayLike
 ADAPTIVE_COST = 4  # of a joint in an adaptive solve, in joints of a full step; roughly
 
 
+@tabled
 @dataclass(frozen=True, slots=True)
 class Report:
     """What a call of `step` did. Every simulation derives its own from this and adds its numbers."""
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     def note(self) -> str:
         """What matters most, in a few words, for the line of the progress bar."""
         return ""
 
 
+@tabled
 @dataclass(frozen=True, slots=True)
 class RunReport:
     """What a run did.
@@ -61,9 +60,6 @@ class RunReport:
     What the last report has can still be asked of this one (`report.energy` for `report.last.energy`), with a
     DeprecationWarning.
     """
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     def __repr__(self) -> str:
         """One line per idea; fields that say nothing are left out."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-FloatArray = NDArray[np.float64]
+from linkwork.core.arrays import FloatArray
 
 
 def skew(a: ArrayLike) -> FloatArray:

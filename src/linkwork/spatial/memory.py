@@ -20,33 +20,12 @@ def load6(a, i, o):
 
 @inlined
 def load9(a, i, o):
-    return (
-        a[i, o],
-        a[i, o + 1],
-        a[i, o + 2],
-        a[i, o + 3],
-        a[i, o + 4],
-        a[i, o + 5],
-        a[i, o + 6],
-        a[i, o + 7],
-        a[i, o + 8],
-    )
+    return load6(a, i, o) + load3(a, i, o + 6)
 
 
 @inlined
 def load10(a, i, o):
-    return (
-        a[i, o],
-        a[i, o + 1],
-        a[i, o + 2],
-        a[i, o + 3],
-        a[i, o + 4],
-        a[i, o + 5],
-        a[i, o + 6],
-        a[i, o + 7],
-        a[i, o + 8],
-        a[i, o + 9],
-    )
+    return load6(a, i, o) + load4(a, i, o + 6)
 
 
 @inlined
@@ -76,29 +55,14 @@ def store6(a, i, o, x):
 
 @inlined
 def store9(a, i, o, x):
-    a[i, o] = x[0]
-    a[i, o + 1] = x[1]
-    a[i, o + 2] = x[2]
-    a[i, o + 3] = x[3]
-    a[i, o + 4] = x[4]
-    a[i, o + 5] = x[5]
-    a[i, o + 6] = x[6]
-    a[i, o + 7] = x[7]
-    a[i, o + 8] = x[8]
+    store6(a, i, o, x)
+    store3(a, i, o + 6, x[6:])
 
 
 @inlined
 def store10(a, i, o, x):
-    a[i, o] = x[0]
-    a[i, o + 1] = x[1]
-    a[i, o + 2] = x[2]
-    a[i, o + 3] = x[3]
-    a[i, o + 4] = x[4]
-    a[i, o + 5] = x[5]
-    a[i, o + 6] = x[6]
-    a[i, o + 7] = x[7]
-    a[i, o + 8] = x[8]
-    a[i, o + 9] = x[9]
+    store6(a, i, o, x)
+    store4(a, i, o + 6, x[6:])
 
 
 @inlined
@@ -113,12 +77,7 @@ def add_to6(a, i, o, x):
 
 @inlined
 def add_to9(a, i, o, x):
-    a[i, o] += x[0]
-    a[i, o + 1] += x[1]
-    a[i, o + 2] += x[2]
-    a[i, o + 3] += x[3]
-    a[i, o + 4] += x[4]
-    a[i, o + 5] += x[5]
+    add_to6(a, i, o, x)
     a[i, o + 6] += x[6]
     a[i, o + 7] += x[7]
     a[i, o + 8] += x[8]

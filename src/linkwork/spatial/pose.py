@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.checks import shown
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.describe import tabled
 from linkwork.errors import ModelError
 
 Vector3 = tuple[float, float, float]
@@ -30,6 +30,7 @@ def vector3(value: Any, what: str) -> Vector3:
         raise ModelError(f"{what} must be three numbers, not {shown(value)}.") from None
 
 
+@tabled
 class Pose:
     """A rigid placement: `xyz` [m] and a rotation given in one of three ways.
 
@@ -38,9 +39,6 @@ class Pose:
     matrix: a rotation matrix, shape (3, 3), or a homogeneous matrix, shape (4, 4), that replaces xyz too.
     `A @ B` is the pose of B's child in A's parent.
     """
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     __slots__ = ("rotation", "xyz")
     rotation: Matrix3

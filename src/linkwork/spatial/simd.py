@@ -21,21 +21,22 @@ _VECTOR = ir.VectorType(_DOUBLE, LANES)
 _INDEX = ir.IntType(32)
 
 
-class V8Type(types.Type):
-    def __init__(self):
-        super().__init__(name="V8")
+class VectorType(types.Type):
+    def __init__(self, lanes):
+        self.lanes = lanes
+        super().__init__(name=f"V{lanes}")
 
 
-v8 = V8Type()
-
-
-@register_model(V8Type)
-class _V8Model(models.PrimitiveModel):
+@register_model(VectorType)
+class _VectorModel(models.PrimitiveModel):
     def __init__(self, dmm, fe_type):
-        super().__init__(dmm, fe_type, _VECTOR)
+        super().__init__(dmm, fe_type, ir.VectorType(_DOUBLE, fe_type.lanes))
 
 
-def _refuse_other_arrays(function, array, index, dimensions=1):
+v8 = VectorType(LANES)
+
+
+def refuse_other_arrays(function, array, index, dimensions=1):
     """TypingError unless array is contiguous float64 with so many dimensions, and index an integer.
 
     The code below reads memory as it lies; anything else would be read as nonsense, or past its end.
@@ -55,7 +56,7 @@ def check_bounds(context, builder, index, count):
         context.call_conv.return_user_exc(builder, IndexError, ("index is out of bounds",))
 
 
-def _address(context, builder, array_type, array, index_type, index, count):
+def element_address(context, builder, array_type, array, index_type, index, count):
     """Pointer to element `index` in memory; IndexError unless it and `count - 1` after it exist, if bounds are checked."""
     view = context.make_array(array_type)(context, builder, array)
     index = context.cast(builder, index, index_type, types.intp)
@@ -65,19 +66,19 @@ def _address(context, builder, array_type, array, index_type, index, count):
     return builder.gep(view.data, [index])
 
 
-def _pointer(context, builder, array_type, array, index_type, index):
+def pointer_to_lanes(context, builder, array_type, array, index_type, index):
     """Address of the eight elements from `index` on, as a pointer to a vector."""
-    first = _address(context, builder, array_type, array, index_type, index, LANES)
+    first = element_address(context, builder, array_type, array, index_type, index, LANES)
     return builder.bitcast(first, _VECTOR.as_pointer())
 
 
 @intrinsic
 def vload(typingctx, array, index):
     """The eight numbers that begin at array[index]."""
-    _refuse_other_arrays("vload", array, index)
+    refuse_other_arrays("vload", array, index)
 
     def codegen(context, builder, signature, args):
-        return builder.load(_pointer(context, builder, array, args[0], index, args[1]), align=8)
+        return builder.load(pointer_to_lanes(context, builder, array, args[0], index, args[1]), align=8)
 
     return v8(array, index), codegen
 
@@ -85,14 +86,14 @@ def vload(typingctx, array, index):
 @intrinsic
 def vstore(typingctx, array, index, value):
     """Writes eight numbers to array[index:]."""
-    _refuse_other_arrays("vstore", array, index)
+    refuse_other_arrays("vstore", array, index)
     if not array.mutable:
         raise TypingError("vstore cannot write to a read-only array.")
-    if not _is_vector(value):
+    if value != v8:
         raise TypingError(f"vstore writes a V8, not {value}.")
 
     def codegen(context, builder, signature, args):
-        builder.store(args[2], _pointer(context, builder, array, args[0], index, args[1]), align=8)
+        builder.store(args[2], pointer_to_lanes(context, builder, array, args[0], index, args[1]), align=8)
         return context.get_dummy_value()
 
     return types.void(array, index, value), codegen
@@ -101,10 +102,10 @@ def vstore(typingctx, array, index, value):
 @intrinsic
 def prefetch(typingctx, array, index):
     """Asks for the cache line of the number `index` of an array's memory before it is needed."""
-    _refuse_other_arrays("prefetch", array, index, dimensions=None)
+    refuse_other_arrays("prefetch", array, index, dimensions=None)
 
     def codegen(context, builder, signature, args):
-        address = _address(context, builder, array, args[0], index, args[1], 1)
+        address = element_address(context, builder, array, args[0], index, args[1], 1)
         byte = ir.IntType(8).as_pointer()
         kind = ir.FunctionType(ir.VoidType(), [byte, _INDEX, _INDEX, _INDEX])
 
@@ -116,10 +117,11 @@ def prefetch(typingctx, array, index):
     return types.void(array, index), codegen
 
 
-def _splat(builder, scalar):
-    one = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), scalar, ir.Constant(_INDEX, 0))
-    zeros = ir.Constant(ir.VectorType(_INDEX, LANES), [0] * LANES)
-    return builder.shuffle_vector(one, ir.Constant(_VECTOR, ir.Undefined), zeros)
+def splat_lanes(builder, scalar, lanes):
+    """One number in so many lanes, for code of intrinsics."""
+    undefined = ir.Constant(ir.VectorType(_DOUBLE, lanes), ir.Undefined)
+    one = builder.insert_element(undefined, scalar, ir.Constant(_INDEX, 0))
+    return builder.shuffle_vector(one, undefined, ir.Constant(ir.VectorType(_INDEX, lanes), [0] * lanes))
 
 
 @intrinsic
@@ -127,7 +129,7 @@ def splat(typingctx, x):
     """One number in all lanes."""
 
     def codegen(context, builder, signature, args):
-        return _splat(builder, args[0])
+        return splat_lanes(builder, args[0], LANES)
 
     return v8(types.float64), codegen
 
@@ -173,35 +175,32 @@ def vsum(typingctx, v):
     return types.float64(v8), codegen
 
 
-def _is_vector(t):
-    return isinstance(t, V8Type)
+def define_operators(vector):
+    """Sums, differences and products of two vectors, or of a number and a vector: one instruction each, told to Numba
+    without a detour. (An `@overload` would be a function of its own, compiled for every set of options, and typed at every
+    use.)"""
+    for operation, name in ((operator.add, "fadd"), (operator.sub, "fsub"), (operator.mul, "fmul")):
+        _define_operator(vector, operation, name)
 
 
-def _define_operator(operation, name):
-    """`a + b` and the like of two vectors, or of a number and a vector: one instruction, told to Numba without a detour.
-
-    (An `@overload` would be a function of its own, compiled for every set of options, and typed at every use.)
-    """
-
+def _define_operator(vector, operation, name):
     @type_callable(operation)
     def _result(context):
         def of_operands(a, b):
-            return v8 if _is_vector(b) and (_is_vector(a) or a == types.float64) else None
+            return vector if b == vector and a in (vector, types.float64) else None
 
         return of_operands
 
-    @lower_builtin(operation, v8, v8)
+    @lower_builtin(operation, vector, vector)
     def _of_vectors(context, builder, signature, args):
         return getattr(builder, name)(args[0], args[1], flags=FASTMATH)
 
-    @lower_builtin(operation, types.float64, v8)
+    @lower_builtin(operation, types.float64, vector)
     def _of_number_and_vector(context, builder, signature, args):
-        return getattr(builder, name)(_splat(builder, args[0]), args[1], flags=FASTMATH)
+        return getattr(builder, name)(splat_lanes(builder, args[0], vector.lanes), args[1], flags=FASTMATH)
 
 
-_define_operator(operator.add, "fadd")
-_define_operator(operator.sub, "fsub")
-_define_operator(operator.mul, "fmul")
+define_operators(v8)
 
 
 @inlined

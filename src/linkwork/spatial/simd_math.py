@@ -7,7 +7,7 @@ from numba.extending import intrinsic
 
 from linkwork.core.calls import function_named
 from linkwork.core.jit import inlined
-from linkwork.spatial.simd_two import splat_lanes
+from linkwork.spatial.simd import splat_lanes
 
 _FLAGS = ("contract", "nsz", "arcp")
 

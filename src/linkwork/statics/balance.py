@@ -5,28 +5,19 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.jit import kernel
 from linkwork.model.layout import ARMATURE, AXIS, FREE, HELICAL, INERTIA, KIND, PARENT, SCREW_AXIS, STIFFNESS
 from linkwork.model.model import Model
 from linkwork.simulation.loading.load_columns import LOAD_STIFFNESS
 from linkwork.spatial.memory import load3
 from linkwork.statics.elimination.energy import energy_change, potential_energy
-from linkwork.statics.elimination.forces import (
-    length3,
-    move_coordinates,
-    place_bodies,
-    step_extent,
-    unbalanced_efforts,
-)
+from linkwork.statics.elimination.forces import length3, move_coordinates, place_bodies, step_extent, unbalanced_efforts
 from linkwork.statics.elimination.products import mass_times
 from linkwork.statics.elimination.solve import Pushes, follow_negative_pivot, make_sides, solve_sides
 from linkwork.statics.elimination.sweeps import eliminate_leaf_to_root
 from linkwork.statics.elimination.workspace import P_, U_, Acting, make_place, make_work
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 NO_DIAGONAL = np.zeros(0)
 NO_PUSHES, NO_ANSWERS = Pushes(np.zeros((0, 6)), np.zeros(0, dtype=np.int64), 0), np.zeros((0, 0))

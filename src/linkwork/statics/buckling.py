@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import finite, function, positive, whole
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.describe import tabled
 from linkwork.dynamics.inputs import as_state
 from linkwork.errors import StateError
 from linkwork.loops.closing import close_loops
@@ -20,18 +20,14 @@ from linkwork.statics.loads import gather
 from linkwork.statics.settle import settle
 from linkwork.statics.standing import Standing
 
-FloatArray = NDArray[np.float64]
-
 SEED, ITERATIONS = 20_240_608, 6
 CLOSE_BY = 1e-3  # of the first step of the load: where the branch begins to be followed
 HALVINGS = 3  # of a step of the load, where Newton's method does not stay on the branch
 
 
+@tabled
 class Buckled(NamedTuple):
     """The first load at which an equilibrium loses its stability."""
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     load: float  # critical value of the parameter
     width: float  # of the bracket it lies in

@@ -14,31 +14,16 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.loops.minimal_norm import Factors, factor_indefinite
 from linkwork.loops.system import LoopPlan, LoopSystem
+from linkwork.statics import newton
 from linkwork.statics.balance import Balance
 from linkwork.statics.elimination.forces import cut_forces
 from linkwork.statics.elimination.solve import Pushes
 from linkwork.statics.elimination.workspace import R_, U_
-from linkwork.statics.newton import (
-    ARMIJO,
-    BLENDS,
-    FIRST_DAMPING,
-    KICK,
-    LARGEST_TURN,
-    MOST_SADDLES,
-    SHORTEN,
-    SHORTEST,
-    Outcome,
-    Progress,
-    next_blend,
-    not_settled,
-    stiffer,
-)
-
-FloatArray = NDArray[np.float64]
+from linkwork.statics.newton import Outcome, Progress, next_blend, not_settled, stiffer
 
 CLOSING_STEPS = 12  # with the factors of the step, before the step is taken for too long
 SEED, DIRECTIONS = 20_100_501, 12  # of random efforts that a saddle is left by
@@ -170,7 +155,12 @@ def settle_closed(
         x = balance.x = saddle.x + step @ saddle.Y
         if is_there:
             turn, way = balance.extent(x)
-            if unstable == 0 or not leave_saddles or done.saddles_left >= MOST_SADDLES or not _leave_saddle(closed):
+            if (
+                unstable == 0
+                or not leave_saddles
+                or done.saddles_left >= newton.MOST_SADDLES
+                or not _leave_saddle(closed)
+            ):
                 done.sweeps = balance.sweeps
                 return Outcome(turn, way, unstable, unstable == 0, done)
             done.saddles_left += 1
@@ -186,7 +176,7 @@ def _leave_saddle(closed: ClosedBalance) -> bool:
     """
     balance, plan = closed.balance, closed.plan
     rng = np.random.default_rng(SEED)
-    balance.eliminate(1.0, FIRST_DAMPING * balance.scales.rate2)
+    balance.eliminate(1.0, newton.FIRST_DAMPING * balance.scales.rate2)
     saddle = closed.saddle()
     best: tuple[float, FloatArray, float] | None = None
     for _ in range(DIRECTIONS):
@@ -195,7 +185,7 @@ def _leave_saddle(closed: ClosedBalance) -> bool:
             rng.normal(size=(1, plan.model.nv)), x[None]
         )  # efforts, not steps: what is soft moves most
         x += saddle.solve(-moving[:, 0]) @ saddle.Y
-        size = KICK / max(balance.extent(x)[0], 1e-300)
+        size = newton.KICK / max(balance.extent(x)[0], 1e-300)
         for scale in (size, -size):
             balance.look(x, scale)
             if closed.close(saddle) is not None:
@@ -231,7 +221,7 @@ def _eliminate(closed: ClosedBalance, blend: float, left: float, as_it_is: bool)
             if unstable == 0 or as_it_is:
                 return blend, saddle, unstable
         if blend < 1.0:
-            blend = next(b for b in BLENDS if b > blend)
+            blend = next(b for b in newton.BLENDS if b > blend)
         else:
             extra = stiffer(closed.balance, extra, pivots)
 
@@ -244,7 +234,7 @@ def _step(
     slope = float(balance.r @ x)
     new_force = closed.force + step
     length = max(balance.scales.length, 1e-300)
-    scale = min(1.0, LARGEST_TURN / max(turn, 1e-300), 10.0 * length / max(way, 1e-300))
+    scale = min(1.0, newton.LARGEST_TURN / max(turn, 1e-300), 10.0 * length / max(way, 1e-300))
     loosely = max(CLOSED, min(LOOSELY * done.history[-1] ** 2, LOOSEST))
     while True:
         balance.look(x, scale)
@@ -253,10 +243,10 @@ def _step(
             change, noise = balance.change(x, scale, closed.loads)
             change -= float(new_force @ (system.gap - closed.system.gap))
             noise += float(np.abs(new_force) @ np.abs(system.gap))
-            if change <= -ARMIJO * scale * slope or scale * slope <= noise:
+            if change <= -newton.ARMIJO * scale * slope or scale * slope <= noise:
                 break
-        scale *= SHORTEN
-        if scale < SHORTEST:
+        scale *= newton.SHORTEN
+        if scale < newton.SHORTEST:
             raise not_settled(balance, done, balance.sweeps, 0.0)
     balance.accept()
     closed.system, closed.force = system, new_force

@@ -17,8 +17,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import finite, function, positive, whole
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.describe import tabled
 from linkwork.dynamics.inputs import as_state, refuse_couplings
 from linkwork.errors import StateError
 from linkwork.model.kernels.manifold import coordinates_difference, coordinates_integrate
@@ -30,19 +31,15 @@ from linkwork.statics.loads import gather
 from linkwork.statics.settle import settle
 from linkwork.statics.standing import Standing
 
-FloatArray = NDArray[np.float64]
-
 CORRECTIONS, EASY = 8, 3  # Newton steps before a step is halved; after which the next is longer
 BALANCED = 1e-9  # part of the loads
 LOAD_STEP = 1e-6  # part of the load's scale over which f is a difference
 SHORTEST = 1e-6  # of the first step
 
 
+@tabled
 class Branch(NamedTuple):
     """Equilibria along a branch."""
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     loads: FloatArray  # (k,)  values of the parameter
     states: tuple[State, ...]

@@ -10,9 +10,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.arrays import FloatArray
+from linkwork.core.messages.describe import tabled
 from linkwork.derivatives import inverse
 from linkwork.derivatives.inputs import as_weights
 from linkwork.derivatives.kinematics import Moving
@@ -28,11 +29,10 @@ from linkwork.statics.balance import Balance
 from linkwork.statics.constrained import ClosedBalance
 from linkwork.statics.elimination.workspace import Acting
 
-FloatArray = NDArray[np.float64]
-
 SOLVED = 1e-9  # part of the weights that may be left where rounding ends the solution
 
 
+@tabled
 class SettleGradients(NamedTuple):
     """Gradients of a number that depends on where a linkage comes to rest.
 
@@ -40,9 +40,6 @@ class SettleGradients(NamedTuple):
     wrenches: fixed in the bodies, (n, 6). inertias (n, 10), gravity (3,): as in `lw.Gradients`.
     loads: of loads held by the world, in their order: force, torque, target (m, 3), stiffness (m,).
     """
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     effort: FloatArray
     stiffness: FloatArray

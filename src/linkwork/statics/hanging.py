@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.loops.closing import close_loops
 from linkwork.loops.system import LoopSystem, loop_plan
 from linkwork.model.joints import Spherical
@@ -18,8 +18,6 @@ from linkwork.statics.balance import Balance
 from linkwork.statics.elimination.slack_chain import LINK_COLUMNS, LOAD_SUMS, hang_between
 from linkwork.statics.elimination.workspace import Acting
 from linkwork.statics.newton import settle_tree
-
-FloatArray = NDArray[np.float64]
 
 ROUGHLY = (
     1e-3  # part of the loads to which the open tree hangs, and with springs for pins, whose shape is a first guess

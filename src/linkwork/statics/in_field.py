@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.arrays import FloatArray
+from linkwork.core.messages.describe import tabled
 from linkwork.core.units import unit, units_of
 from linkwork.dynamics.front import forward_dynamics, inverse_dynamics, mass_matrix
 from linkwork.dynamics.kinematics import world_poses
@@ -24,8 +24,6 @@ from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation.loading.fields import own_field
-
-FloatArray = NDArray[np.float64]
 
 MEMORY = 100  # steps that are remembered; with 30 of them crambin takes half as many evaluations again
 FIRST_TURN, MOST_TURN = 0.01, 0.3  # [rad] of the joint that moves most in the first step, and in any
@@ -38,11 +36,9 @@ FREE = 1e-9  # of the largest stiffness: less is none
 AT_REST = 1e-2  # [rad, nm] largest step to the minimum that modes allow, judged joint by joint
 
 
+@tabled
 class FieldReport(NamedTuple):
     """How well a linkage rests in a field, and how that was reached."""
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     unbalanced: float  # largest effort that is left, in the units of the field (molecules: kJ/mol/rad, kJ/mol/nm)
     energy: float  # of the field there
@@ -58,11 +54,10 @@ class FieldReport(NamedTuple):
         )
 
 
+@tabled
 @dataclass(frozen=True)
 class FieldRest:
     """A linkage at rest in a field. `state, report = lw.settle(..., field=field)` takes it apart."""
-
-    _repr_html_ = table_of_attributes
 
     state: State
     report: FieldReport

@@ -9,11 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.statics.standing import Standing
-
-FloatArray = NDArray[np.float64]
 
 BLOCK = (
     2  # vectors at a time; modes of the same frequency that one block finds at once. More lose digits within a block

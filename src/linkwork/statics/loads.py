@@ -5,9 +5,9 @@ from __future__ import annotations
 import copy
 
 import numpy as np
-from numpy.typing import NDArray
 
-from linkwork.core.messages.describe import line_of_attributes, table_of_attributes
+from linkwork.core.arrays import IntArray
+from linkwork.core.messages.describe import described
 from linkwork.dynamics.inputs import as_effort, as_wrenches
 from linkwork.errors import StateError
 from linkwork.model import layout
@@ -17,12 +17,10 @@ from linkwork.simulation.loading.loaded import Loaded
 from linkwork.simulation.loading.motor_view import Motors
 from linkwork.statics.elimination.workspace import Acting
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-
 NO_MOTORS = "motors belong to simulations; at rest give the joint a spring, or an effort with set_effort."
 
 
+@described
 class Loads(Loaded):
     """Forces, torques and springs on the bodies of a model, and efforts on its joints.
 
@@ -31,12 +29,6 @@ class Loads(Loaded):
     loads.apply_spring("middle", target=(1, 0, 0), stiffness=200.0)
     rest = lw.settle(model, state, loads=loads)
     """
-
-    def __repr__(self) -> str:
-        return line_of_attributes(self)
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     def __copy__(self) -> Loads:
         """Nothing is shared: a copy has loads of its own."""

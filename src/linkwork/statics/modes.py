@@ -11,11 +11,12 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import positive, whole
 from linkwork.core.messages.deprecation import once_positional
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.describe import tabled
 from linkwork.dynamics.inputs import as_state
 from linkwork.environment.water import Water
 from linkwork.errors import StateError
@@ -30,8 +31,6 @@ from linkwork.statics.loads import gather
 from linkwork.statics.standing import Standing
 from linkwork.statics.water import held_by_fluid
 
-FloatArray = NDArray[np.float64]
-
 MOST_VECTORS = 400
 FEW_VECTORS = 40  # and six per mode, where all joints have springs: with them the shift is zero
 BRACKETS = 200  # doublings and halvings until the shift above the modes is found
@@ -41,11 +40,9 @@ ALMOST = 1e-12
 ALMOST_FREE = 1e-5  # part of the highest mode below which one in a field counts as free: differences see no less
 
 
+@tabled
 class Modes(NamedTuple):
     """Small motions q ⊕ ε shape sin(ω t) about an equilibrium, slowest first."""
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     frequencies: (
         FloatArray  # (count,)  [Hz]; zero for motions that nothing resists; negative: grows at 2π that rate [1/s]

@@ -10,15 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.errors import StateError
 from linkwork.model import layout
 from linkwork.model.model import Model
 from linkwork.statics.balance import Balance, Pivots
-from linkwork.statics.lowest import lowest_direction
-
-FloatArray = NDArray[np.float64]
 
 LARGEST_TURN = 1.5  # [rad] of any body in one step
 NEAR = 0.5  # [rad] the exact second derivative is tried after a full step that turned no body further
@@ -256,3 +253,43 @@ def not_settled(balance: Balance, done: Progress, sweeps: int, tolerance: float)
         "Under loads that have no potential (wrenches that turn with their body, torques about several axes, efforts on "
         "ball joints) a linkage may have no equilibrium: run its dynamics."
     )
+
+
+# ------------------------------------------------------------------------------------------------ the lowest eigenvalue
+
+# The direction in which an unstable equilibrium falls: the lowest mode of (∂²U, M), by inverse iteration.
+#
+# A negative pivot at joint j gives a direction x with xᵀ∂²U x = D_j < 0 at once, but one that bends sharply at joint
+# j. Its Rayleigh quotient bounds the lowest eigenvalue from above; ∂²U + s M has no negative pivot where s is larger
+# than the lowest is deep (Sylvester), and iterating with its inverse leads to the lowest mode, smooth and of steepest
+# fall.
+
+
+DEEPER = 4.0  # times the Rayleigh quotient: first shift, and what the next is larger by
+TRIALS, ITERATIONS = 20, 8
+
+
+def lowest_direction(balance: Balance, pivots: Pivots, x: FloatArray) -> float:
+    """x (nv,) of negative curvature at `place`, whose elimination must be the last; returns the largest rotation in it."""
+    turn = balance.negative_direction(pivots.deepest, x)
+    start = x.copy()
+    moved = np.zeros_like(x)
+    balance.mass_times(x, moved)
+    inertia = float(x @ moved)
+    depth = -balance.curvature(x) / inertia if inertia > 0.0 else 0.0
+    if not depth > 0.0:
+        return turn
+    shift = DEEPER * depth
+    for _ in range(TRIALS):
+        tried = balance.eliminate(0.0, shift)
+        if tried.negative == 0 and tried.singular < 0:
+            break
+        shift *= DEEPER
+    else:
+        x[:] = start
+        return turn
+    for _ in range(ITERATIONS):
+        balance.mass_times(x, moved)
+        turn, _ = balance.solve(moved, x)
+        x /= max(turn, 1e-300)
+    return 1.0

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import flag, positive, whole
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.describe import tabled
 from linkwork.dynamics.inputs import as_state, refuse_couplings
 from linkwork.dynamics.quantities.rod_forces import RodForces, rod_forces
 from linkwork.environment.water import Water
@@ -31,8 +32,6 @@ from linkwork.statics.newton import Outcome, settle_tree
 from linkwork.statics.standing import FAR, SHORT, Standing
 from linkwork.statics.water import approach, hang_in_stream, settle_in_water
 
-FloatArray = NDArray[np.float64]
-
 AS_PART, IN_FIELD = 1e-10, 1e-3  # usual tolerances: a part of the loads; efforts in the units of a field
 SOON = 12  # sweeps along pseudo time, or of Newton's method in a fluid, before a closer start is sought
 APPROACHES = (
@@ -42,11 +41,9 @@ APPROACHES = (
 )  # rounds under fixed forces of the fluid, and how well they are balanced
 
 
+@tabled
 class SettleReport(NamedTuple):
     """How well a linkage is balanced, and how that was reached."""
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     unbalanced: float  # largest effort that nothing balances [N·m or N]
     unbalanced_part: float  # the same as a part of what loads and springs amount to
@@ -71,12 +68,10 @@ class SettleReport(NamedTuple):
         )
 
 
+@tabled
 @dataclass(frozen=True)
 class Settled:
     """A linkage at rest. `state, report = lw.settle(...)` takes the first two."""
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     state: State
     report: SettleReport

@@ -8,8 +8,8 @@ and constraints together (Haynsworth).
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.dynamics.inputs import refuse_couplings
 from linkwork.errors import StateError
 from linkwork.loops.system import loop_plan
@@ -18,8 +18,6 @@ from linkwork.statics.balance import Balance
 from linkwork.statics.constrained import ClosedBalance, Saddle
 from linkwork.statics.elimination.workspace import Acting
 from linkwork.statics.hanging import Slack
-
-FloatArray = NDArray[np.float64]
 
 OPEN = 1e-6  # gap of a loop, as a part of the length of the linkage, from which on it counts as open
 UNBALANCED = 1e-6  # part of the loads, from which on a state is not an equilibrium

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.environment.added_mass import added_inertias
 from linkwork.environment.fluid import wrenches_at_rest
 from linkwork.environment.water import Water
@@ -28,8 +28,6 @@ from linkwork.statics.elimination.stream_sweeps import Around, eliminate_in_stre
 from linkwork.statics.elimination.workspace import ADDED_COLUMNS, P_, R_, W_, Acting
 from linkwork.statics.hanging import hang_slack
 from linkwork.statics.newton import Outcome, Progress, not_settled, settle_tree
-
-FloatArray = NDArray[np.float64]
 
 FIRST, LAST = 0.01, 1e-12  # s, as a part of loads over inertia of the whole, at first; below the last it is left out
 LESS, MORE = 0.1, 8.0  # s changes as r does, within these

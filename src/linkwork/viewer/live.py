@@ -9,7 +9,6 @@ from __future__ import annotations
 import copy
 import math
 import queue
-import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -22,34 +21,30 @@ from linkwork.core.checks import shown, whole
 from linkwork.core.units import force, unit
 from linkwork.errors import LinkworkError, StateError
 from linkwork.simulation.base import LinkageSimulation
-from linkwork.viewer.controls.actions import Actions
+from linkwork.viewer.controls.actions import Actions, Menu
 from linkwork.viewer.controls.hand import Hand
-from linkwork.viewer.controls.menu import Menu
+from linkwork.viewer.controls.player import FRAME, Player
 from linkwork.viewer.controls.plots import Plots
 from linkwork.viewer.controls.pointing import Sight, grabbed, pointed_at, sight
-from linkwork.viewer.controls.speeds import SPEEDS, speed_of
 from linkwork.viewer.shapes.colors import by_activity
 from linkwork.viewer.stage import Stage
 from linkwork.viewer.tightness import Tightness
 
-FRAME = 1.0 / 30.0  # [s] between two pictures
 BUSY = 0.8  # of a frame that may go into steps
 LIMITS = ("tolerance", "max_active_joints")  # of adaptive simulations, which sliders change
 MOST_STEPS = 100_000  # in one frame
 
 
-class Live:
+class Live(Player):
     """A page with a simulation that plays, pauses, steps and can be pulled at."""
 
     def __init__(self, server: Any, sim: Any, h: float):
-        self.server, self.sim, self.h, self.speed = server, sim, h, 1.0
+        super().__init__(server)
+        self.sim, self.h = sim, h
         self.units = getattr(sim, "units", {})
-        self.is_playing = False
         self._first = (sim, sim.checkpoint())
         self._settings: dict[str, Any] = {name: getattr(inner(sim), name, None) for name in LIMITS}
-        self._lock = threading.RLock()
         self._tasks: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
-        self._wake, self._ended = threading.Event(), threading.Event()
         self._step_time = 0.0  # [s] per step, lately
         self._owed = 0.0  # [s] of simulated time that is still to be stepped
         self.stage = Stage(server, sim.model, sim.state, again=lambda: self.do(self._show_again))
@@ -63,20 +58,16 @@ class Live:
         self.plots = Plots(server.gui, self.units)
         self._listen()
         self._show()
-        self._thread = threading.Thread(target=self._loop, name="linkwork-viewer", daemon=True)
         self._thread.start()
 
     # ------------------------------------------------------------------------------------------------------------ controls
 
     def _add_controls(self) -> None:
         gui = self.server.gui
-        self._status = gui.add_markdown("")
-        self._play = gui.add_button("Play", icon="player-play")
-        self._play.on_click(lambda event: self.do(self.toggle))
+        self._add_play()
         row = gui.add_button_group("Step", ("1", "10", "Reset"))
         row.on_click(lambda event: self.do(self._move_on(row.value)))
-        speed = gui.add_dropdown("Speed ×", SPEEDS, initial_value="1", hint="simulated time over real time")
-        speed.on_update(lambda event: setattr(self, "speed", speed_of(speed.value, self.speed)))
+        self._add_speed()
         size = gui.add_number(f"Time step [{'fs' if self.units else 'ms'}]", 1e3 * self.h, min=1e-6, step=0.01)
         size.on_update(lambda event: self._set_step(float(size.value)))
         self._add_sliders(gui)
@@ -115,17 +106,12 @@ class Live:
         self._tasks.put(task)
         self._wake.set()
 
+    def _clicked(self) -> None:
+        self.do(self.toggle)
+
     def play(self) -> None:
-        self.is_playing, self._owed = True, 0.0
-        self._play.label, self._play.icon = "Pause", "player-pause"
-        self._wake.set()
-
-    def pause(self) -> None:
-        self.is_playing = False
-        self._play.label, self._play.icon = "Play", "player-play"
-
-    def toggle(self) -> None:
-        (self.pause if self.is_playing else self.play)()
+        self._owed = 0.0
+        super().play()
 
     def step(self, n: int = 1) -> None:
         """n steps, now; pauses first."""
@@ -176,12 +162,6 @@ class Live:
         with self._lock:
             yield self.sim
             self._show()
-
-    def close(self) -> None:
-        self._ended.set()
-        self._wake.set()
-        if threading.current_thread() is not self._thread:
-            self._thread.join(timeout=5.0)
 
     # -------------------------------------------------------------------------------------------------------------- mouse
 
@@ -257,28 +237,20 @@ class Live:
 
     def _loop(self) -> None:
         self._rehearse()
-        last = time.perf_counter()
-        while not self._ended.is_set():
-            began = time.perf_counter()
-            self._do_tasks()
-            if not self.is_playing:
-                self._wake.wait(timeout=0.5)
-                self._wake.clear()
-                last = time.perf_counter()
-                continue
-            with self._lock:
-                self._owed += self.speed * (began - last)
-                last = began
-                n = min(int(self._owed / self.h), MOST_STEPS)
-                if self._step_time > 0.0:  # what cannot be done in time is let go: the page says how fast it runs
-                    n = min(n, max(1, int(BUSY * FRAME / self._step_time)))
-                if n > 0:
-                    self._owed = min(self._owed - n * self.h, self.h)
-                    self._advance(n)
-                    self._show()
-            self._ended.wait(max(0.0, FRAME - (time.perf_counter() - began)))
+        super()._loop()
 
-    def _do_tasks(self) -> None:
+    def _go_on(self, seconds: float) -> None:
+        with self._lock:
+            self._owed += self.speed * seconds
+            n = min(int(self._owed / self.h), MOST_STEPS)
+            if self._step_time > 0.0:  # what cannot be done in time is let go: the page says how fast it runs
+                n = min(n, max(1, int(BUSY * FRAME / self._step_time)))
+            if n > 0:
+                self._owed = min(self._owed - n * self.h, self.h)
+                self._advance(n)
+                self._show()
+
+    def _between(self) -> None:
         while True:
             try:
                 task = self._tasks.get_nowait()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from typing import Any
 
 import numpy as np
@@ -16,15 +14,14 @@ from linkwork.errors import LinkworkError, StateError
 from linkwork.record.recording import Recording
 from linkwork.scene.plots.rods import recorded_water
 from linkwork.simulation.reporting.along import along
+from linkwork.viewer.controls.player import Player
 from linkwork.viewer.controls.plots import LINES
-from linkwork.viewer.controls.speeds import SPEEDS, speed_of
 from linkwork.viewer.shapes.colors import SECOND, by_depth
 from linkwork.viewer.shapes.drawing import Drawing
 from linkwork.viewer.shapes.pieces import Pieces, pieces_of
 from linkwork.viewer.stage import Stage
 from linkwork.viewer.tightness import Tightness
 
-FRAME = 1.0 / 30.0  # [s] between two pictures
 EVENTS = {  # scalars whose changes are events, and what a change is called
     "strikes": "heel strike",
     "region_changes": "region change",
@@ -68,18 +65,17 @@ def room_of(recording: Recording, pieces: Pieces) -> FloatArray:
     return np.concatenate(found)
 
 
-class Playback:
+class Playback(Player):
     """A page with a recording, or two beside each other, over the same time."""
 
     def __init__(self, server: Any, recording: Recording, other: Recording | None = None):
         for one in (recording, other):
             if one is not None and len(one) == 0:
                 raise StateError(f"recording '{one.path}' has no frames to show.")
-        self.server, self.recording, self.other = server, recording, other
-        self.is_playing, self.is_looping, self.speed = False, True, 1.0
+        super().__init__(server)
+        self.recording, self.other, self.is_looping = recording, other, True
         self.time = float(recording.times[0])
         self._end = max(float(one.times[-1]) for one in (recording, other) if one is not None)
-        self._lock, self._ended, self._wake = threading.RLock(), threading.Event(), threading.Event()
         self.frames = (-1, -1)
         self._is_moving = False  # while the slider follows the playback
         room = room_of(recording, pieces_of(recording.model))
@@ -93,9 +89,8 @@ class Playback:
         self.stage.add_look()
         self.tightness = Tightness(server.gui, recording.model, self._show_again)
         self._add_plots()
-        self._listen()
+        self.stage.choose_by_clicks()
         self.seek(self.time)
-        self._thread = threading.Thread(target=self._loop, name="linkwork-playback", daemon=True)
         self._thread.start()
 
     def _add_second(self, other: Recording) -> None:
@@ -114,9 +109,7 @@ class Playback:
 
     def _add_controls(self) -> None:
         gui = self.server.gui
-        self._status = gui.add_markdown("")
-        self._play = gui.add_button("Play", icon="player-play")
-        self._play.on_click(lambda event: self.toggle())
+        self._add_play()
         begin, end = float(self.recording.times[0]), self._end
         self._slider = gui.add_slider("Time [s]", begin, max(end, begin + 1e-9), max(end - begin, 1e-6) / 1000.0, begin)
         self._slider.on_update(lambda event: self._scrubbed())
@@ -124,8 +117,7 @@ class Playback:
         row.on_click(lambda event: self.step(1 if row.value == ">" else -1))
         loop = gui.add_checkbox("Loop", True)
         loop.on_update(lambda event: setattr(self, "is_looping", bool(loop.value)))
-        speed = gui.add_dropdown("Speed ×", SPEEDS, initial_value="1", hint="simulated time over real time")
-        speed.on_update(lambda event: setattr(self, "speed", speed_of(speed.value, self.speed)))
+        self._add_speed()
         if self._events:
             jump = gui.add_button_group("Event", ("previous", "next"))
             jump.on_click(lambda event: self.jump(1 if jump.value == "next" else -1))
@@ -155,29 +147,12 @@ class Playback:
                     legend={"show": False},
                 )
 
-    def _listen(self) -> None:
-        drawing = self.stage.drawing
-
-        async def clicked(event: Any) -> None:
-            self.stage.choose(drawing.body_of(event.target, event.instance_index))
-
-        drawing.listen(lambda handle: handle.on_click(clicked))
-
     # ------------------------------------------------------------------------------------------------------- what one does
 
     def play(self) -> None:
         if self.time >= self._end:
             self.seek(float(self.recording.times[0]))
-        self.is_playing = True
-        self._play.label, self._play.icon = "Pause", "player-pause"
-        self._wake.set()
-
-    def pause(self) -> None:
-        self.is_playing = False
-        self._play.label, self._play.icon = "Play", "player-play"
-
-    def toggle(self) -> None:
-        (self.pause if self.is_playing else self.play)()
+        super().play()
 
     def step(self, frames: int = 1) -> None:
         """Some frames on, or back where negative."""
@@ -236,33 +211,15 @@ class Playback:
             self.pause()
             self.seek(float(self._slider.value))
 
-    def _loop(self) -> None:
-        last = time.perf_counter()
-        while not self._ended.is_set():
-            began = time.perf_counter()
-            if not self.is_playing:
-                self._wake.wait(timeout=0.5)
-                self._wake.clear()
-                last = time.perf_counter()
-                continue
-            try:
-                self._go_on(self.speed * (began - last))
-            except LinkworkError as error:  # the recording went away, or is damaged
-                self.pause()
-                self._status.content = str(error)
-            last = began
-            self._ended.wait(max(0.0, FRAME - (time.perf_counter() - began)))
-
     def _go_on(self, seconds: float) -> None:
-        t = self.time + seconds
+        t = self.time + self.speed * seconds
         if t >= self._end:
             if self.is_looping:
                 t = float(self.recording.times[0])
             else:
                 self.pause()
-        self.seek(t)
-
-    def close(self) -> None:
-        self._ended.set()
-        self._wake.set()
-        self._thread.join(timeout=5.0)
+        try:
+            self.seek(t)
+        except LinkworkError as error:  # the recording went away, or is damaged
+            self.pause()
+            self._status.content = str(error)

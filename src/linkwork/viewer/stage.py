@@ -174,6 +174,14 @@ class Stage:
         self.bodies = BodyList(self.server.gui, self.model, self.choose)
         return self.bodies
 
+    def choose_by_clicks(self) -> None:
+        drawing = self.drawing
+
+        async def clicked(event: Any) -> None:
+            self.choose(drawing.body_of(event.target, event.instance_index))
+
+        drawing.listen(lambda handle: handle.on_click(clicked))
+
     def choose(self, body: int) -> None:
         """Marks a body and shows its name; -1: none."""
         self.chosen = body

@@ -28,7 +28,7 @@ class Still:
         if not model.is_constrained:  # a slider would tear them open
             self._add_sliders(model)
         self.stage.add_look()
-        self._listen()
+        self.stage.choose_by_clicks()
 
     def _add_sliders(self, model: Model) -> None:
         single = [i for i in range(model.n_bodies) if model.joints[i].nq == model.joints[i].nv == 1]
@@ -65,14 +65,6 @@ class Still:
         for k, slider in self._sliders.items():
             slider.value = float(self._first[k])
         self.stage.move(State(self._q.copy(), np.zeros(self.stage.model.nv)))
-
-    def _listen(self) -> None:
-        drawing = self.stage.drawing
-
-        async def clicked(event: Any) -> None:
-            self.stage.choose(drawing.body_of(event.target, event.instance_index))
-
-        drawing.listen(lambda handle: handle.on_click(clicked))
 
     def close(self) -> None:
         """Nothing runs beside the server."""

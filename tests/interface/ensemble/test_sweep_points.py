@@ -5,9 +5,8 @@ import pytest
 
 import linkwork as lw
 from linkwork.ensemble import Between, Normal
-from linkwork.ensemble.axes import Listed, parse_axis
+from linkwork.ensemble.axes import Listed, parse_axis, setting_key
 from linkwork.ensemble.design import SAMPLERS, make_points, run_seed, unit_samples
-from linkwork.ensemble.keys import setting_key
 
 
 def square(x, seed):

@@ -13,7 +13,7 @@ import linkwork as lw
 from linkwork.cli.program import main
 from linkwork.importers.mocap.body_segments import bone_masses, segment_of, side_of
 from linkwork.scenarios.motion import analyse_motion, find_feet, smooth_motion
-from linkwork.scenarios.motion.sharing import split_wrench
+from linkwork.scenarios.motion.efforts import split_wrench
 
 RECORDED = captures.BESIDE / "02_01.bvh"
 # Of the time both feet carry: gait laboratories, 20 to 30 %; the walk by rule lifts its feet slowly.

@@ -5,7 +5,7 @@ import pytest
 from tests.helpers.robots import NEEDED, packaged_robots
 
 import linkwork as lw
-from linkwork.importers.repair import nearest_physical
+from linkwork.importers.unphysical import nearest_physical
 
 URDF = """<robot name="r"><link name="base"/>
 <link name="arm"><inertial><origin xyz="0.1 0 0" rpy="0.3 0.2 0.1"/><mass value="2"/>

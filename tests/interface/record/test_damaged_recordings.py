@@ -145,7 +145,7 @@ def test_a_damaged_checkpoint_falls_back_to_the_one_before(whole, tmp_path):
 
 def test_a_run_that_resumes_with_other_kernels_says_so(whole, tmp_path, monkeypatch):
     copy = shutil.copytree(whole, tmp_path / "copy")
-    monkeypatch.setattr("linkwork.record.made_by.kernel_digest", lambda: "another")
+    monkeypatch.setattr("linkwork.record.beginning.kernel_digest", lambda: "another")
     with pytest.warns(LinkworkWarning, match="the kernels .* to rounding only"):
         resume_run(simulation(), copy)
 

@@ -11,7 +11,7 @@ import linkwork as lw
 from linkwork.errors import FormatError
 from linkwork.scene import Scene
 from linkwork.scene.methods import METHODS
-from linkwork.scene.weights import WEIGHTS
+from linkwork.scene.methods.method import WEIGHTS
 from linkwork.simulation.protocol import Report
 
 CLASSES = {"quasi-statics": lw.QuasiStatics, "full": lw.FullDynamics, "adaptive": lw.AdaptiveDynamics}

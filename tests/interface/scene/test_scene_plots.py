@@ -5,12 +5,11 @@ import pytest
 
 import linkwork as lw
 from linkwork.core.units import MOLECULAR, told_in, unit, units_of
-from linkwork.scene.plots.energy import energy_panels
 from linkwork.scene.plots.joints import joint_panels
 from linkwork.scene.plots.motion import motion_panels
 from linkwork.scene.plots.panel import fitting_unit
 from linkwork.scene.plots.paths import path_panels
-from linkwork.scene.plots.work import work_panels
+from linkwork.scene.plots.work import energy_panels, work_panels
 
 pytest.importorskip("zarr", reason="the extra `record` is not installed")
 figure_module = pytest.importorskip("matplotlib.figure", reason="the extra `plots` is not installed")

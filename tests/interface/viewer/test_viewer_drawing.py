@@ -233,7 +233,7 @@ def test_the_tree_is_searched_and_its_names_are_text():
 
 
 def test_speeds_of_a_page():
-    from linkwork.viewer.controls.speeds import SPEEDS, speed_of
+    from linkwork.viewer.controls.player import SPEEDS, speed_of
 
     assert [speed_of(word, 3.0) for word in SPEEDS] == [float(word) for word in SPEEDS]
     assert {speed_of(odd, 3.0) for odd in ("-1", "nan", None, 7, [])} == {3.0}  # a page may send anything

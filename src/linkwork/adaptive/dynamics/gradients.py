@@ -11,13 +11,14 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from linkwork.adaptive.dynamics.locked import Locked, Looked
 from linkwork.adaptive.dynamics.reduced.reduced import PIECES
 from linkwork.adaptive.dynamics.united import Acting, United, places
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import flag
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.describe import tabled
 from linkwork.core.messages.progress import progress_bar
 from linkwork.derivatives.rules import load_rules
 from linkwork.derivatives.runs import RUNS, GradientRun, RunGradients
@@ -29,10 +30,8 @@ from linkwork.model.state import State
 from linkwork.simulation.backward.touching import pressed
 from linkwork.simulation.moving import LINKAGE, SUBSTEP_WISH
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
-
+@tabled
 class RegionGradients(NamedTuple):
     """Gradients of a number with respect to what an adaptive run began with and was given, of the m freedoms that it moved.
 
@@ -40,9 +39,6 @@ class RegionGradients(NamedTuple):
     step, shape (steps, m), where the run was given efforts; of the simulation's constant ones otherwise, shape (m,).
     gravity (3,); stiffness, damping, armature (m,): of the model.
     """
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     freedoms: IntArray
     q: FloatArray

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from linkwork.adaptive.dynamics.lumped import Lumps
 from linkwork.adaptive.dynamics.united import United
+from linkwork.core.arrays import FloatArray
 from linkwork.derivatives import forward, inverse
 from linkwork.derivatives.runs import RunGradients
 from linkwork.derivatives.stepping.accelerations import Total
@@ -34,7 +35,6 @@ from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation.backward.touching import Found
 
-FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 LOCKED = 1e30  # [kg·m² or kg]: beside it every inertia is lost to rounding
 NO_ROWS = np.zeros((0, 10))

@@ -14,16 +14,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.derivatives.kinematics import Moving
 from linkwork.dynamics.quantities.motion import body_poses
 from linkwork.model import layout
 from linkwork.model.model import Model
 from linkwork.model.state import State
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 TEN = slice(layout.INERTIA, layout.INERTIA + 10)
 ROWS, COLUMNS = (0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)  # of the six moments

@@ -18,7 +18,8 @@ class AdaptiveReport(Report):
     n_active: joints that move; the bases of floating trees always do and are not counted.
     n_computed: joints whose acceleration the last region update computed to choose them.
     error_bound: acceleration, by the chosen measure, that inactive joints hide from the fully articulated linkage, as
-        proven at the last region update in exact arithmetic, and rounding, measured; NaN before the first one.
+        proven at the last region update in exact arithmetic, and rounding, measured; NaN before the first one. Updates
+        that `advance` makes while something touches do not prove it: it is then found at the present state when asked for.
     reached: whether both are within the tolerance (a number of joints may have been asked for instead).
     rounding_floor: part of the bound that is rounding, in the same measure: as measured against `aba`, or carried on, much
         larger, from an earlier update.

@@ -16,7 +16,7 @@ from linkwork.adaptive.dynamics.region import region
 from linkwork.adaptive.dynamics.region.active_region import JOINT_MARKS, MARKS, ActiveRegion
 from linkwork.adaptive.dynamics.region.choice import SETTINGS
 from linkwork.adaptive.dynamics.region.everything import EVALUATIONS, advice, count_needed, is_dear, stays_whole
-from linkwork.adaptive.dynamics.region.floor import bound_of_update, form_floor, is_wanted
+from linkwork.adaptive.dynamics.region.floor import bound_now, bound_of_update, form_floor, is_wanted
 from linkwork.adaptive.dynamics.region.region_memory import (
     allocate_reduced,
     count_optional_joints,
@@ -252,7 +252,11 @@ class AdaptiveDynamics(Dynamics):
         return self._report_with(self.energy)
 
     def _report_with(self, energy: Energy) -> AdaptiveReport:
-        bound, rounding, reached = bound_of_update(self) if self._is_proven else (math.nan, math.nan, False)
+        bound, rounding, reached = math.nan, math.nan, False
+        if self._is_proven:
+            bound, rounding, reached = bound_of_update(self)
+        elif self.contact is not None and self.steps_done > self._updated_at:
+            bound, rounding, reached = bound_now(self)
         return AdaptiveReport(
             n_active=int(region.count_active(self._tree.table)),
             n_computed=int(self._tree.run.counts[JOINT_COUNT]),
@@ -287,7 +291,8 @@ class AdaptiveDynamics(Dynamics):
 
     def step(self, h: float, n: int = 1) -> AdaptiveReport:
         """n steps of h seconds, with an update of the active region every `update_every` of them."""
-        return self._report_with(self._step(h, n))
+        with self._through.measured():
+            return self._report_with(self._step(h, n))
 
     def _fastest(self) -> tuple[float, int]:
         pieces, velocities = self._reduced.counts[[PIECES, VELOCITIES]]
@@ -382,7 +387,8 @@ class AdaptiveDynamics(Dynamics):
         time = horizon if horizon is not None else self.horizon
         if time is None:
             raise StateError("update_region needs a horizon [s]: give one here or to AdaptiveDynamics.")
-        self._update(positive(time, "horizon"))
+        with self._through.measured():
+            self._update(positive(time, "horizon"))
         return self.report
 
     def _update(self, horizon: float, passes: bool = False) -> None:
@@ -397,6 +403,8 @@ class AdaptiveDynamics(Dynamics):
             counts[UNTIL_ASKED] = 0
         elif counts.item(UNTIL_ASKED):
             wants_all = stays_whole(counts, every, evaluations, lambda: self._count_needed(tolerance, horizon))
+        touches = self._contact_state is not None and self._contact_state.touches
+        passes = passes or (touches and self._through.leaves_bound)
         if is_wanted(self):  # as before the first step
             passes = False
             self._through.get_ready()
@@ -407,7 +415,6 @@ class AdaptiveDynamics(Dynamics):
             if self._contact_state is not None:
                 self._contact_state.watch(patience)
             return  # nothing is hidden, and nothing could change
-        touches = self._contact_state is not None and self._contact_state.touches
         free = evaluations if may_be_all else 0.0
         chosen = (MEASURES[self.measure], tolerance, most, horizon, wants_all, passes, patience, stepped, touches, free)
         if chosen != self._chosen:

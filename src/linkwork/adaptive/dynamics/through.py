@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from linkwork.adaptive.dynamics.region.choice import HORIZON, PASSES, PATIENCE, SETTINGS
+from linkwork.adaptive.dynamics.region.choice import ASKED, HORIZON, PASSES, PATIENCE, SETTINGS
 from linkwork.adaptive.dynamics.region.floor import form_floor, is_wanted
 from linkwork.adaptive.measures import MEASURES
 from linkwork.adaptive.workspace import UNTIL_ASKED
@@ -31,6 +33,28 @@ class StepsThrough:
         self._sim, self._contact = sim, contact
         self._settings = np.zeros(SETTINGS)  # by which updates choose; what depends on the moment the kernel adds
         self._chosen: tuple[float | None, ...] = ()  # the same, to know a change
+        self._is_asked = False
+        self._is_tree = not sim.model.is_constrained
+
+    @contextmanager
+    def measured(self) -> Iterator[None]:
+        """Calls of steps that a report follows, so that their last update measures its bound."""
+        self._is_asked = True
+        try:
+            yield
+        finally:
+            self._is_asked = False
+
+    @property
+    def leaves_bound(self) -> bool:
+        """Whether an update while something is touched leaves its bound to whoever asks for it later (`floor.bound_now`).
+
+        `aba`, which tells it then, knows of nothing that holds joints. Without touch the bound has a part in the choice of
+        joints that get a turn.
+        """
+        sim = self._sim
+        is_free = self._is_tree and not sim._region.pins
+        return sim.contact is not None and sim.max_active_joints is not None and is_free and not self._is_asked
 
     def get_ready(self) -> None:
         """Loads the kernels before they are needed: no step waits for them."""
@@ -57,6 +81,7 @@ class StepsThrough:
         if chosen != self._chosen:
             self._settings[: HORIZON + 1] = self._chosen = chosen
         self._settings[PATIENCE] = patience_of(every)
+        self._settings[ASKED] = not self.leaves_bound
         sim._tree.run.counts[UNTIL_ASKED] = 0
         sim._region.begin_turns(self._settings, every, sim._since_update, sim.steps_done - sim._updated_at)
 

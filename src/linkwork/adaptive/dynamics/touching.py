@@ -35,7 +35,7 @@ from linkwork.adaptive.workspace import (
 from linkwork.assembly.node_table import HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT
 from linkwork.contact.contact_list import COUNT, POINT
 from linkwork.contact.near_world import forget_clearances
-from linkwork.contact.volumes import REGION, make_rigid
+from linkwork.contact.volumes import REGION, make_open, make_rigid
 from linkwork.core.bundles import place_of, set_rows
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.core.subnormals import flush_subnormals, restore_mode
@@ -134,9 +134,9 @@ def follow_region(table, moving, forget):
     count = run.counts[ACTIVE_COUNT]
     set_rows(moving, ROWS_OF_OPEN_NODES, count)
     opened = touch_of(moving).open_nodes
-    for k in range(count):
+    for k in range(count - 1, -1, -1):
         opened[k] = run.active[k]
-        volumes.rigid[run.active[k]] = 0
+        make_open(volumes, run.active[k])
     volumes.travel[REGION] += 1.0
     if forget:
         volumes.travel[REGION] += 1.0  # no part is one that was

@@ -11,8 +11,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.jit import kernel
 from linkwork.derivatives.stepping.world_loads import LOAD_AT
 from linkwork.model.kernels.joint_kernels import body_pose
@@ -23,9 +23,6 @@ from linkwork.spatial.inertia import rigid_to_parent
 from linkwork.spatial.memory import load3, load9, load10, store3, store9
 from linkwork.spatial.rotations import IDENTITY3, ZERO3
 from linkwork.spatial.vectors import compose_pose
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 @kernel

@@ -2,7 +2,7 @@
 
 from numba import types
 
-from linkwork.adaptive.dynamics.region.choice import PASSES, STEPPED, TOUCHES
+from linkwork.adaptive.dynamics.region.choice import ASKED, PASSES, STEPPED, TOUCHES
 from linkwork.adaptive.dynamics.region.region import UPDATE
 from linkwork.contact.contact_list import COUNT
 from linkwork.core.calls import TABLE, address_of, caller
@@ -33,7 +33,8 @@ def update_between_steps(table, moving):
     """Chooses the region by `Touch.choice`, of which what depends on the moment is written here: OK or why it failed."""
     t = touch_of(moving)
     turns, choice = t.turns, t.choice
-    choice[PASSES] = 1.0 if turns[LEFT] > turns[EVERY] else 0.0
     choice[STEPPED] = 1.0 if turns[MADE] > 0 else 0.0
     choice[TOUCHES] = 1.0 if touches(moving) else 0.0
+    is_left_out = choice[ASKED] == 0.0 and choice[TOUCHES] != 0.0
+    choice[PASSES] = 1.0 if is_left_out or turns[LEFT] > turns[EVERY] else 0.0
     return _perform(turns[PERFORM], (table, moving, UPDATE, -1, choice))

@@ -15,10 +15,10 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from linkwork.adaptive.metric.velocity_columns import GAP, lower_products, products, turned_products
 from linkwork.assembly.node_table import HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, SUM, TOP
+from linkwork.core.arrays import IntArray
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.dynamics.dca.nodes import F_N, F_S, FREEDOM_COLUMNS, H_P, H_R, HANG_L, JOIN_L, L_BETA, L_N, L_S, load_ldl
 from linkwork.model.layout import DOF, HELICAL, KIND, V
@@ -46,8 +46,6 @@ from linkwork.spatial.simd import (
     wrench_rows_to_parent,
 )
 from linkwork.spatial.vectors import ZERO6
-
-IntArray = NDArray[np.int64]
 
 # Scratch: f as a function of the node's inputs (f1 and 1, m(ω), f2) in three maps of 48; -Xᵀf likewise; then the stack of
 # rows, then the reflection.

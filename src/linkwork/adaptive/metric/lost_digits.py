@@ -17,15 +17,7 @@ import math
 
 from linkwork.assembly.node_table import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, TOP
 from linkwork.core.jit import inlined, routine
-from linkwork.dynamics.dca.nodes import (
-    H_P,
-    H_R,
-    HANG_L,
-    JOIN_SOLID,
-    PHI11,
-    load_ldl,
-    lower_handle,
-)
+from linkwork.dynamics.dca.nodes import H_P, H_R, HANG_L, JOIN_SOLID, PHI11, load_ldl, lower_handle
 from linkwork.dynamics.dca.solid import is_solid
 from linkwork.model.layout import INERTIA
 from linkwork.spatial.ldl import forward

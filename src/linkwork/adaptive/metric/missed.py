@@ -7,16 +7,13 @@ dynamics, are rounding; the accelerations that they would cause are as large as 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from linkwork.core.arrays import untouched
+from linkwork.core.arrays import FloatArray, untouched
 from linkwork.dynamics.aba import BODY_WORK, DOF_WORK, SINGULAR, aba
 from linkwork.dynamics.rnea import rnea
 from linkwork.model.layout import DAMPING, STIFFNESS
 from linkwork.model.model import Model
 from linkwork.model.state import State
-
-FloatArray = NDArray[np.float64]
 
 MARGIN_OF_ABA = 10.0  # over what its accelerations miss: that is rounded too
 

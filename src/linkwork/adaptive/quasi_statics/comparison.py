@@ -11,7 +11,6 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from linkwork.adaptive.measures import ABSOLUTE_JOINT, ABSOLUTE_LINKAGE, bound_of
 from linkwork.adaptive.metric.missed import missed_accelerations
@@ -19,7 +18,7 @@ from linkwork.adaptive.metric.rounding_floor import UNIT_ROUNDOFF
 from linkwork.adaptive.nodes import carries_joint
 from linkwork.adaptive.workspace import LOAD_COUNT, OPEN_COUNT, coefficients_of, plan_of, run_of
 from linkwork.assembly.node_table import INDEX
-from linkwork.core.arrays import untouched
+from linkwork.core.arrays import FloatArray, untouched
 from linkwork.core.bundles import Byte1, Float1, Float2, Int1, Int2, describe, reader
 from linkwork.core.jit import inlined, kernel
 from linkwork.core.subnormals import flush_subnormals, restore_mode
@@ -39,8 +38,6 @@ from linkwork.spatial.vectors import ZERO6
 
 if TYPE_CHECKING:
     from linkwork.adaptive.quasi_statics.simulation import QuasiStatics
-
-FloatArray = NDArray[np.float64]
 
 VELOCITIES, INERTIAS, ACCELERATIONS, FINISHED = range(4)  # the sweeps
 SWEEP, BODIES, FAILED = range(3)  # entries of `place`: the sweep, bodies done in it, whether `aba` has no answer

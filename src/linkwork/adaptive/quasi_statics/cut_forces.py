@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from linkwork.adaptive.nodes import touch_bodies
 from linkwork.assembly.plan import Assembly
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.errors import StateError
 from linkwork.loops.forces import solve_loops
 from linkwork.loops.system import LoopSystem, loop_plan
@@ -21,9 +21,6 @@ from linkwork.model.model import Model
 
 if TYPE_CHECKING:
     from linkwork.adaptive.quasi_statics.simulation import QuasiStatics
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 class TreeAnswers(NamedTuple):

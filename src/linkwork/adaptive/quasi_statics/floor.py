@@ -16,20 +16,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from linkwork.adaptive.metric.missed import MARGIN_OF_ABA, missed_accelerations
 from linkwork.adaptive.metric.rounding_floor import rounding_floor
 from linkwork.adaptive.quasi_statics.everything import BY_ABA, LEAST_JOINTS
 from linkwork.adaptive.quasi_statics.report import error_bound, size, sums_of
 from linkwork.adaptive.workspace import JOINT_COUNT, MAX_JOINT, SUM_JOINT
+from linkwork.core.arrays import FloatArray
 
 if TYPE_CHECKING:
     from linkwork.adaptive.quasi_statics.simulation import QuasiStatics
     from linkwork.model.model import Model
     from linkwork.model.state import State
-
-FloatArray = NDArray[np.float64]
 
 FLOOR_EVERY = 64  # steps between two estimates of the rounding floor
 ABA_EVERY = 1024  # solves by `aba` between two looks at what they miss, which take as long as three of them

@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linkwork.cli.exit_codes import DONE
-from linkwork.cli.output import beside, refuse_existing, short, written_whole
-from linkwork.cli.screen import count, working
+from linkwork.cli.screen import beside, count, refuse_existing, short, working, written_whole
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.errors import LinkworkError
 

@@ -16,8 +16,7 @@ import numpy as np
 
 from linkwork.cli.exit_codes import DONE
 from linkwork.cli.mechanism import find_mechanism
-from linkwork.cli.output import beside, refuse_existing, short, written_whole
-from linkwork.cli.screen import console, table, working
+from linkwork.cli.screen import beside, console, refuse_existing, short, table, working, written_whole
 from linkwork.errors import LinkworkError
 
 if TYPE_CHECKING:

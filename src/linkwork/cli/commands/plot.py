@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from linkwork.cli.exit_codes import DONE
-from linkwork.cli.output import beside, refuse_existing, short, written_whole
-from linkwork.cli.screen import console, working
+from linkwork.cli.screen import beside, console, refuse_existing, short, working, written_whole
 from linkwork.cli.screen import table as text_table
 from linkwork.core.messages.names import matching
 from linkwork.errors import LinkworkError

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING
 
 from linkwork.cli.commands.run import OUT
 from linkwork.cli.exit_codes import DONE, INTERRUPTED
-from linkwork.cli.output import short
-from linkwork.cli.screen import count, seconds
+from linkwork.cli.screen import count, seconds, short
 from linkwork.errors import LinkworkError
 
 if TYPE_CHECKING:

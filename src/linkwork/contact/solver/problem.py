@@ -11,13 +11,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from linkwork.core.bundles import Float1, Float2, Int1, Int2
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 # columns of limit
 SIGN, LIMIT_GAP, LIMIT_RESTITUTION, LIMIT_COLUMNS = 0, 1, 2, 3

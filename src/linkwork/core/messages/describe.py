@@ -34,13 +34,23 @@ def quoted(names: Iterable[str], count: int, most: int = MOST_ROWS) -> str:
 # ------------------------------------------------------------------------------- for classes with nothing special to show
 
 
+def described(kind: Any) -> Any:
+    """A class that holds more than it needs to show: a line of its public attributes, arrays by shape, and their table."""
+    kind.__repr__ = line_of_attributes
+    return tabled(kind)
+
+
+def tabled(kind: Any) -> Any:
+    """A class that shows its public attributes in a small table in notebooks."""
+    kind._repr_html_ = table_of_attributes
+    return kind
+
+
 def line_of_attributes(self: Any) -> str:
-    """`__repr__` of a class that holds more than it needs to show: its public attributes, arrays by shape."""
     return f"{type(self).__name__}({', '.join(f'{name}={value}' for name, value in _attributes(self))})"
 
 
 def table_of_attributes(self: Any) -> str:
-    """`_repr_html_` of a class: its public attributes in a small table."""
     return html_table(type(self).__name__, _attributes(self))
 
 
@@ -49,7 +59,9 @@ def _attributes(thing: Any) -> list[tuple[str, str]]:
     if is_dataclass(thing):
         names = [field.name for field in fields(thing)]
     else:
-        names = list(getattr(thing, "_fields", getattr(thing, "__dict__", ())))
+        names = next(
+            list(getattr(thing, kind)) for kind in ("_fields", "__slots__", "__dict__") if hasattr(thing, kind)
+        )
     found = ((name, _short(getattr(thing, name, None))) for name in names if not name.startswith("_"))
     return [(name, text) for name, text in found if text is not None]
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.derivatives import forward
 from linkwork.derivatives.stepping.joint_laws import JointLaws
 from linkwork.derivatives.stepping.step_gradients import StepGradients
 from linkwork.derivatives.stepping.world_loads import WorldLoads
 from linkwork.model.model import Model
 from linkwork.model.state import State
-
-FloatArray = NDArray[np.float64]
 
 # Forward dynamics with the way back, by whether a linkage has loops; that of closed ones comes from `loops.gradients`.
 SOLVERS: dict[bool, Any] = {False: forward.vjp}

@@ -8,12 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.model import layout
 from linkwork.model.model import Model
-
-FloatArray = NDArray[np.float64]
 
 STEP = 1e-30
 SMALL_ANGLE2 = 1e-2  # as in `chart`

@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.jit import kernel
 from linkwork.derivatives import forward
 from linkwork.derivatives.jacobians import jacobians
@@ -32,8 +32,6 @@ from linkwork.model import layout
 from linkwork.model.compile.floating_trees import floating_trees
 from linkwork.model.model import Model
 from linkwork.model.state import State
-
-FloatArray = NDArray[np.float64]
 
 EVERY_GRADIENT = frozenset(forward.KNOWN)
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.derivatives.krylov import solve_by_products
 from linkwork.derivatives.stepping.accelerations import Accelerated, Accelerations, Total
 from linkwork.derivatives.stepping.charts import Charts
@@ -19,8 +19,6 @@ from linkwork.derivatives.stepping.step_gradients import UNSEEN, Seen, StepGradi
 from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
-
-FloatArray = NDArray[np.float64]
 
 Row = tuple[float, ...]
 Rows = tuple[Row, ...]

@@ -15,15 +15,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.derivatives.kinematics import Moving, bilinear, cross_force, rigid_times
 from linkwork.derivatives.stepping.turning import MeanTurns, hat, times, transposed_times
 from linkwork.model import layout
 from linkwork.model.model import Model
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 class Sums(NamedTuple):

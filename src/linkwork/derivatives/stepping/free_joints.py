@@ -10,13 +10,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.derivatives.stepping.turning import right_jacobians, rotations, times, transposed_times
 from linkwork.model import layout
 from linkwork.model.model import Model
-
-FloatArray = NDArray[np.float64]
 
 
 class MoveGradients(NamedTuple):

@@ -18,11 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.model import layout
 from linkwork.model.model import Model
 from linkwork.model.state import State
-
-FloatArray = NDArray[np.float64]
 
 M_STIFFNESS, M_DAMPING, M_POSITION, M_VELOCITY, M_FRICTION = range(5)  # columns of a simulation's motors
 SLIP = 1e-4  # [rad/s or m/s] below which dry friction is proportional to the speed, as in `simulation.motor_law`

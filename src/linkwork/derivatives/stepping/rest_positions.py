@@ -10,13 +10,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.derivatives.stepping.turning import right_jacobians, rotations, times
 from linkwork.derivatives.sweeps.kinematic_sweeps import stretches
 from linkwork.model import layout
 from linkwork.model.kernels.ball_spring import ball_spring_change_transposed
 from linkwork.model.model import Model
-
-FloatArray = NDArray[np.float64]
 
 
 def rest_gradient(model: Model, q: FloatArray, mu: FloatArray) -> FloatArray:

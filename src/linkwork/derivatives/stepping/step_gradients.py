@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.arrays import FloatArray
+from linkwork.core.messages.describe import tabled
 from linkwork.model.model import Model
 from linkwork.model.state import State
 
-FloatArray = NDArray[np.float64]
 Seen = tuple[Any, Any]  # what was remembered of a simulation before and after a step
 
 UNSEEN: Seen = (None, None)
@@ -30,15 +27,13 @@ class StepGradients(NamedTuple):
     armature: FloatArray  # (nv,)
 
 
+@tabled
 class Linearized(NamedTuple):
     """One step as matrices: with x = (q, v), dq along the tangent of `Model.integrate`, dx⁺ = A dx + B dτ.
 
     A: shape (2 nv, 2 nv). B: shape (2 nv, nv), with respect to efforts that act during the step. Arrays, sparse arrays or
     linear operators of SciPy, as asked for.
     """
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     A: Any
     B: Any

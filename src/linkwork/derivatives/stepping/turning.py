@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from linkwork.core.arrays import FloatArray
 
 SMALL = 1e-4  # [rad] below which series are exact to rounding
 NO_TURN, SOLVED, ROUGH, MOST_ITERATIONS = 1e-12, 1e-13, 1e-8, 8  # as in `simulation.free_spin`

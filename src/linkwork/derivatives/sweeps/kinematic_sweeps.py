@@ -9,24 +9,8 @@ With ξ the twist by which the pose of a body changes, and V its twist:
 
 from linkwork.core.jit import kernel, routine
 from linkwork.derivatives.sweeps.joint_pieces import ball_effort, ball_stretch, ball_twist, set_three
+from linkwork.model import layout
 from linkwork.model.kernels.joint_kernels import body_pose, helical_twist, joint_passive_effort, screw_pose, screw_twist
-from linkwork.model.layout import (
-    COMPOUND,
-    DOF,
-    FREE,
-    HELICAL,
-    KIND,
-    PARENT,
-    POSITION,
-    ROTATION,
-    SCREW,
-    SCREW_AXIS,
-    SCREW_CENTER,
-    SCREW_SLIDE,
-    SPHERICAL,
-    Q,
-    V,
-)
 from linkwork.spatial.memory import add_to6, load3, load6, load9, store6
 from linkwork.spatial.vectors import (
     ZERO6,
@@ -49,17 +33,17 @@ def kinematic_adjoint(arrays, q, v, twists, G, B, chain, by_q, by_v):
     """
     tree, body, screws = arrays.tree, arrays.body, arrays.screws
     for i in range(tree.shape[0] - 1, -1, -1):
-        parent = tree[i, PARENT]
-        j = tree[i, V]
-        kind = tree[i, KIND]
+        parent = tree[i, layout.PARENT]
+        j = tree[i, layout.V]
+        kind = tree[i, layout.KIND]
         g = load6(G, i, 0)
         b = load6(B, i, 0)
-        if kind == COMPOUND:
+        if kind == layout.COMPOUND:
             above = load6(twists, parent, 0) if parent >= 0 else ZERO6
             g, b = compound_adjoint(arrays, q, v, i, above, (g, b), chain, by_q, by_v)
         else:
             twist = load6(twists, i, 0)
-            if kind == HELICAL:
+            if kind == layout.HELICAL:
                 screw = helical_twist(body, i)
                 by_q[j] = dot6(screw, g) + dot6(twist, cross_force(screw, b))
                 by_v[j] = dot6(screw, b)
@@ -79,31 +63,31 @@ def compound_adjoint(arrays, q, v, i, above, pulls, chain, by_q, by_v):
     """The same through the screws of a compound joint, from the last to the first; `pulls`, g and b, then in the parent."""
     tree, body, screws = arrays.tree, arrays.body, arrays.screws
     g, b = pulls
-    j = tree[i, V]
-    twist = twist_to_child(load9(body, i, ROTATION), load3(body, i, POSITION), above)
-    for d in range(tree[i, DOF]):
+    j = tree[i, layout.V]
+    twist = twist_to_child(load9(body, i, layout.ROTATION), load3(body, i, layout.POSITION), above)
+    for d in range(tree[i, layout.DOF]):
         screw, R, p = screw_at(tree, screws, q, i, d)
         twist = twist_to_child(R, p, twist)
         store6(chain, j + d, 0, twist)
         twist = add6(twist, scale6(v[j + d], screw))
-    for d in range(tree[i, DOF] - 1, -1, -1):
+    for d in range(tree[i, layout.DOF] - 1, -1, -1):
         screw, R, p = screw_at(tree, screws, q, i, d)
         by_q[j + d] = dot6(screw, g) + dot6(load6(chain, j + d, 0), cross_force(screw, b))
         by_v[j + d] = dot6(screw, b)
         g, b = wrench_to_parent(R, p, g), wrench_to_parent(R, p, b)
-    R = load9(body, i, ROTATION)
-    p = load3(body, i, POSITION)
+    R = load9(body, i, layout.ROTATION)
+    p = load3(body, i, layout.POSITION)
     return wrench_to_parent(R, p, g), wrench_to_parent(R, p, b)
 
 
 @routine
 def screw_at(tree, screws, q, i, d):
     """Twist and pose of screw d of a compound joint."""
-    row = tree[i, SCREW] + d
-    axis = load3(screws, row, SCREW_AXIS)
-    slide = load3(screws, row, SCREW_SLIDE)
-    center = load3(screws, row, SCREW_CENTER)
-    R, p = screw_pose(axis, slide, center, q[tree[i, Q] + d])
+    row = tree[i, layout.SCREW] + d
+    axis = load3(screws, row, layout.SCREW_AXIS)
+    slide = load3(screws, row, layout.SCREW_SLIDE)
+    center = load3(screws, row, layout.SCREW_CENTER)
+    R, p = screw_pose(axis, slide, center, q[tree[i, layout.Q] + d])
     return screw_twist(axis, slide, center), R, p
 
 
@@ -111,17 +95,17 @@ def screw_at(tree, screws, q, i, d):
 def kinematic_tangent(tree, body, screws, q, v, twists, dq, dv, moved, changed):
     """Writes ξ of every body into `moved` and dV into `changed`, both (n, 6), in the bodies' frames."""
     for i in range(tree.shape[0]):
-        parent = tree[i, PARENT]
-        j = tree[i, V]
-        kind = tree[i, KIND]
+        parent = tree[i, layout.PARENT]
+        j = tree[i, layout.V]
+        kind = tree[i, layout.KIND]
         twist, xi, dV = ZERO6, ZERO6, ZERO6
         if parent >= 0:
             twist, xi, dV = load6(twists, parent, 0), load6(moved, parent, 0), load6(changed, parent, 0)
-        if kind == COMPOUND:
-            R = load9(body, i, ROTATION)
-            p = load3(body, i, POSITION)
+        if kind == layout.COMPOUND:
+            R = load9(body, i, layout.ROTATION)
+            p = load3(body, i, layout.POSITION)
             twist, xi, dV = twist_to_child(R, p, twist), twist_to_child(R, p, xi), twist_to_child(R, p, dV)
-            for d in range(tree[i, DOF]):
+            for d in range(tree[i, layout.DOF]):
                 screw, R, p = screw_at(tree, screws, q, i, d)
                 twist, xi, dV = twist_to_child(R, p, twist), twist_to_child(R, p, xi), twist_to_child(R, p, dV)
                 turn = scale6(dq[j + d], screw)
@@ -131,7 +115,7 @@ def kinematic_tangent(tree, body, screws, q, v, twists, dq, dv, moved, changed):
         else:
             R, p = body_pose(tree, body, screws, i, q)
             twist, xi, dV = twist_to_child(R, p, twist), twist_to_child(R, p, xi), twist_to_child(R, p, dV)
-            if kind == HELICAL:
+            if kind == layout.HELICAL:
                 screw = helical_twist(body, i)
                 turn, dVJ = scale6(dq[j], screw), scale6(dv[j], screw)
             else:
@@ -146,16 +130,16 @@ def kinematic_tangent(tree, body, screws, q, v, twists, dq, dv, moved, changed):
 def stretches(tree, rest, q, out):
     """What the springs of all joints are stretched by, (nv,); half its squares times k are their energy."""
     for i in range(tree.shape[0]):
-        kind = tree[i, KIND]
-        j = tree[i, V]
-        k = tree[i, Q]
-        if kind == SPHERICAL or kind == FREE:
+        kind = tree[i, layout.KIND]
+        j = tree[i, layout.V]
+        k = tree[i, layout.Q]
+        if kind == layout.SPHERICAL or kind == layout.FREE:
             r, x = ball_stretch(tree, rest, i, q)
             set_three(out, j, r)
-            if kind == FREE:
+            if kind == layout.FREE:
                 set_three(out, j + 3, x)
         else:
-            for d in range(tree[i, DOF]):
+            for d in range(tree[i, layout.DOF]):
                 out[j + d] = q[k + d] - rest[k + d]
 
 

@@ -7,18 +7,8 @@ The second sweep is written where its twists w are needed: here are the steps of
 """
 
 from linkwork.core.jit import inlined, routine
-from linkwork.dynamics.aba import (
-    DINV,
-    EFFORT_D,
-    P_,
-    R_,
-    S_D,
-    U_,
-    U_SMALL,
-    acceleration_general,
-    lifted_efforts,
-    times_dinv,
-)
+from linkwork.dynamics import aba
+from linkwork.dynamics.aba import acceleration_general, lifted_efforts, times_dinv
 from linkwork.dynamics.joint_solve import move_freedom, push_freedom
 from linkwork.model.kernels.joint_kernels import helical_twist
 from linkwork.model.layout import ARMATURE, DOF, HELICAL, KIND, PARENT, V
@@ -33,8 +23,8 @@ def bias_to_parent(tree, body, dof, i, right, p, work, dof_work):
     right: the right side in the rows of the joint, or the whole vector.
     """
     if tree[i, KIND] == HELICAL:
-        s, U = helical_twist(body, i), load6(work, i, U_)
-        work[i, U_SMALL], lifted = push_freedom(s, U, work[i, DINV], right[tree[i, V]], p)
+        s, U = helical_twist(body, i), load6(work, i, aba.U_)
+        work[i, aba.U_SMALL], lifted = push_freedom(s, U, work[i, aba.DINV], right[tree[i, V]], p)
     else:
         lifted = lifted_general(tree, dof, i, right, p, dof_work)
     return lifted
@@ -46,16 +36,16 @@ def lifted_general(tree, dof, i, right, p, dof_work):
     nd = tree[i, DOF]
     geared = False
     for d in range(nd):
-        dof_work[j + d, EFFORT_D] = right[j + d]
+        dof_work[j + d, aba.EFFORT_D] = right[j + d]
         geared = geared or dof[j + d, ARMATURE] != 0.0
     lift = p
     if nd == 6 and not geared:  # p + S⁻ᵀ(r - Sᵀp): what does not reach the parent is not added and taken away again
         lift = lifted_efforts(dof_work, j, nd)
     for d in range(nd):
-        dof_work[j + d, EFFORT_D] -= dot6(load6(dof_work, j + d, S_D), p)
+        dof_work[j + d, aba.EFFORT_D] -= dot6(load6(dof_work, j + d, aba.S_D), p)
     if nd < 6 or geared:
         for d in range(nd):
-            lift = add6(lift, scale6(dof_work[j + d, EFFORT_D], times_dinv(dof_work, j, d, nd)))
+            lift = add6(lift, scale6(dof_work[j + d, aba.EFFORT_D], times_dinv(dof_work, j, d, nd)))
     return lift
 
 
@@ -64,8 +54,8 @@ def solved_twist(tree, body, i, above, work, dof_work, x):
     """Writes x in the rows of joint i; returns w = a' + S x. above: a' = X w_λ."""
     if tree[i, KIND] == HELICAL:
         j = tree[i, V]
-        s, U = helical_twist(body, i), load6(work, i, U_)
-        x[j], w = move_freedom(s, U, work[i, DINV], work[i, U_SMALL], above)
+        s, U = helical_twist(body, i), load6(work, i, aba.U_)
+        x[j], w = move_freedom(s, U, work[i, aba.DINV], work[i, aba.U_SMALL], above)
     else:
         w = acceleration_general(tree, i, above, dof_work, x)
     return w
@@ -77,11 +67,11 @@ def from_parent(tree, i, work, rows, column):
     parent = tree[i, PARENT]
     found = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     if parent >= 0:
-        found = twist_to_child(load9(work, i, R_), load3(work, i, P_), load6(rows, parent, column))
+        found = twist_to_child(load9(work, i, aba.R_), load3(work, i, aba.P_), load6(rows, parent, column))
     return found
 
 
 @inlined
 def to_parent(tree, i, work, F):
     """Xᵀ F"""
-    return wrench_to_parent(load9(work, i, R_), load3(work, i, P_), F)
+    return wrench_to_parent(load9(work, i, aba.R_), load3(work, i, aba.P_), F)

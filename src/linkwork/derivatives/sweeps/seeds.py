@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.jit import kernel
 from linkwork.core.subnormals import flush_subnormals, restore_mode
 from linkwork.derivatives.gradients import Gradients
@@ -15,8 +15,6 @@ from linkwork.derivatives.sweeps.arrays import MOMENTUM, TWISTED, VIRTUAL, WRENC
 from linkwork.dynamics.rnea import ACCELERATION
 from linkwork.spatial.memory import load6, store6
 from linkwork.spatial.vectors import ZERO6
-
-FloatArray = NDArray[np.float64]
 
 
 @kernel

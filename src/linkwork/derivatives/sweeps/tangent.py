@@ -13,41 +13,15 @@ docs/theory/derivatives.md.
 
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.core.subnormals import flush_subnormals, restore_mode
-from linkwork.derivatives.sweeps.arrays import (
-    CHAIN_P,
-    CHAIN_R,
-    D_ACCELERATION,
-    D_THROUGH,
-    D_TWIST,
-    THROUGH,
-    primal_of,
-    tangent_of,
-)
+from linkwork.derivatives.sweeps import arrays as at
+from linkwork.derivatives.sweeps.arrays import primal_of, tangent_of
 from linkwork.derivatives.sweeps.joint_pieces import ball_twist, springs_tangent
 from linkwork.derivatives.sweeps.mass_solve import bias_to_parent, from_parent, solved_twist, to_parent
 from linkwork.dynamics.aba import ACCELERATION as ABA_ACCELERATION
 from linkwork.dynamics.aba import P_, R_, TWIST  # the same columns in `rnea`
 from linkwork.dynamics.rnea import ACCELERATION as RNEA_ACCELERATION
+from linkwork.model import layout
 from linkwork.model.kernels.joint_kernels import helical_twist, screw_pose, screw_twist
-from linkwork.model.layout import (
-    ARMATURE,
-    COMPOUND,
-    DAMPING,
-    DOF,
-    HELICAL,
-    INERTIA,
-    KIND,
-    PARENT,
-    POSITION,
-    ROTATION,
-    SCREW,
-    SCREW_AXIS,
-    SCREW_CENTER,
-    SCREW_SLIDE,
-    STIFFNESS,
-    Q,
-    V,
-)
 from linkwork.spatial.inertia import gyroscopic_wrench, rigid_times_twist
 from linkwork.spatial.memory import add_to6, load3, load6, load9, load10, store3, store6, store9
 from linkwork.spatial.vectors import (
@@ -73,14 +47,14 @@ def forward_tangent(primal, tangent):
     for i in range(n):
         changes_of_body(s, t, i, ABA_ACCELERATION, False)
     for i in range(n - 1, -1, -1):
-        change = load6(t.tangent, i, D_THROUGH)
+        change = load6(t.tangent, i, at.D_THROUGH)
         turned = passive_changes(s, t, i)
         right_side(s, t, i)
         lifted = bias_to_parent(s.tree, s.body, s.dof, i, t.result, change, s.work, s.dof_work)
         hand_up(s, t, i, lifted, turned)
     for i in range(n):
-        above = from_parent(s.tree, i, s.work, t.tangent, D_TWIST)
-        store6(t.tangent, i, D_TWIST, solved_twist(s.tree, s.body, i, above, s.work, s.dof_work, t.result))
+        above = from_parent(s.tree, i, s.work, t.tangent, at.D_TWIST)
+        store6(t.tangent, i, at.D_TWIST, solved_twist(s.tree, s.body, i, above, s.work, s.dof_work, t.result))
     restore_mode(mode)
 
 
@@ -94,7 +68,7 @@ def inverse_tangent(primal, tangent):
     for i in range(n):
         changes_of_body(s, t, i, RNEA_ACCELERATION, True)
     for i in range(n - 1, -1, -1):
-        change = load6(t.tangent, i, D_THROUGH)
+        change = load6(t.tangent, i, at.D_THROUGH)
         turned = passive_changes(s, t, i)
         efforts(s, t, i, change)
         hand_up(s, t, i, change, turned)
@@ -106,11 +80,11 @@ def changes_of_body(s, t, i, acceleration, accelerated):
     """dV, da, f and df of body i. accelerated: whether `drive` holds changes of accelerations."""
     twist = load6(s.work, i, TWIST)
     a = load6(s.work, i, acceleration)
-    if s.tree[i, KIND] == COMPOUND:
+    if s.tree[i, layout.KIND] == layout.COMPOUND:
         dV, da = changes_through_chain(s, t, i, acceleration, accelerated)
     else:
         dV, da = changes_through_joint(s, t, i, twist, a, accelerated)
-    inertia = load10(s.body, i, INERTIA)
+    inertia = load10(s.body, i, layout.INERTIA)
     h = rigid_times_twist(inertia, twist)
     f = add6(rigid_times_twist(inertia, a), cross_force(twist, h))
     df = add6(rigid_times_twist(inertia, da), cross_force(dV, h))
@@ -122,27 +96,27 @@ def changes_of_body(s, t, i, acceleration, accelerated):
     if t.dinertias.shape[0] > 0:
         change = load10(t.dinertias, i, 0)
         df = add6(df, add6(rigid_times_twist(change, a), gyroscopic_wrench(change, twist)))
-    store6(t.tangent, i, D_TWIST, dV)
-    store6(t.tangent, i, D_ACCELERATION, da)
-    store6(t.tangent, i, THROUGH, f)
-    store6(t.tangent, i, D_THROUGH, df)
+    store6(t.tangent, i, at.D_TWIST, dV)
+    store6(t.tangent, i, at.D_ACCELERATION, da)
+    store6(t.tangent, i, at.THROUGH, f)
+    store6(t.tangent, i, at.D_THROUGH, df)
 
 
 @inlined
 def parent_changes(s, t, i):
     """dV and da of the parent; the world's acceleration changes by -dg."""
-    parent = s.tree[i, PARENT]
+    parent = s.tree[i, layout.PARENT]
     dV, da = ZERO6, (0.0, 0.0, 0.0, -t.dgravity[0], -t.dgravity[1], -t.dgravity[2])
     if parent >= 0:
-        dV, da = load6(t.tangent, parent, D_TWIST), load6(t.tangent, parent, D_ACCELERATION)
+        dV, da = load6(t.tangent, parent, at.D_TWIST), load6(t.tangent, parent, at.D_ACCELERATION)
     return dV, da
 
 
 @inlined
 def joint_twist(tree, body, i, x):
     """S x of a joint whose S is fixed in the body."""
-    if tree[i, KIND] == HELICAL:
-        found = scale6(x[tree[i, V]], helical_twist(body, i))
+    if tree[i, layout.KIND] == layout.HELICAL:
+        found = scale6(x[tree[i, layout.V]], helical_twist(body, i))
     else:
         found = ball_twist(tree, body, i, x)
     return found
@@ -168,24 +142,24 @@ def changes_through_joint(s, t, i, twist, a, accelerated):
 @routine
 def changes_through_chain(s, t, i, acceleration, accelerated):
     """The same through the screws of a compound joint, one after the other; their poses stay in `chain`."""
-    parent = s.tree[i, PARENT]
-    j = s.tree[i, V]
+    parent = s.tree[i, layout.PARENT]
+    j = s.tree[i, layout.V]
     twist, a = ZERO6, (0.0, 0.0, 0.0, -s.gravity[0], -s.gravity[1], -s.gravity[2])
     if parent >= 0:
         twist, a = load6(s.work, parent, TWIST), load6(s.work, parent, acceleration)
     dV, da = parent_changes(s, t, i)
-    R = load9(s.body, i, ROTATION)
-    p = load3(s.body, i, POSITION)
+    R = load9(s.body, i, layout.ROTATION)
+    p = load3(s.body, i, layout.POSITION)
     twist, a, dV, da = (
         twist_to_child(R, p, twist),
         twist_to_child(R, p, a),
         twist_to_child(R, p, dV),
         twist_to_child(R, p, da),
     )
-    for d in range(s.tree[i, DOF]):
+    for d in range(s.tree[i, layout.DOF]):
         screw, R, p = screw_of(s, i, d)
-        store9(t.chain, j + d, CHAIN_R, R)
-        store3(t.chain, j + d, CHAIN_P, p)
+        store9(t.chain, j + d, at.CHAIN_R, R)
+        store3(t.chain, j + d, at.CHAIN_P, p)
         twist, a = twist_to_child(R, p, twist), twist_to_child(R, p, a)
         turn = scale6(t.dq[j + d], screw)
         VJ = scale6(s.v[j + d], screw)
@@ -203,19 +177,19 @@ def changes_through_chain(s, t, i, acceleration, accelerated):
 @inlined
 def screw_of(s, i, d):
     """Twist and pose of screw d of a compound joint."""
-    row = s.tree[i, SCREW] + d
-    axis = load3(s.screws, row, SCREW_AXIS)
-    slide = load3(s.screws, row, SCREW_SLIDE)
-    center = load3(s.screws, row, SCREW_CENTER)
-    R, p = screw_pose(axis, slide, center, s.q[s.tree[i, Q] + d])
+    row = s.tree[i, layout.SCREW] + d
+    axis = load3(s.screws, row, layout.SCREW_AXIS)
+    slide = load3(s.screws, row, layout.SCREW_SLIDE)
+    center = load3(s.screws, row, layout.SCREW_CENTER)
+    R, p = screw_pose(axis, slide, center, s.q[s.tree[i, layout.Q] + d])
     return screw_twist(axis, slide, center), R, p
 
 
 @inlined
 def right_side(s, t, i):
     """The change of effort less what `passive_changes` left in `result`."""
-    j = s.tree[i, V]
-    for d in range(s.tree[i, DOF]):
+    j = s.tree[i, layout.V]
+    for d in range(s.tree[i, layout.DOF]):
         t.result[j + d] = t.drive[j + d] - t.result[j + d]
 
 
@@ -225,14 +199,14 @@ def passive_changes(s, t, i):
 
     Returns what ξ x* f adds to the parent's df, in the parent's frame.
     """
-    j = s.tree[i, V]
-    F = load6(t.tangent, i, THROUGH)
-    if s.tree[i, KIND] == HELICAL:
-        k = s.tree[i, Q]
-        passive = s.dof[j, DAMPING] * t.dv[j] + s.dof[j, STIFFNESS] * t.dq[j]
+    j = s.tree[i, layout.V]
+    F = load6(t.tangent, i, at.THROUGH)
+    if s.tree[i, layout.KIND] == layout.HELICAL:
+        k = s.tree[i, layout.Q]
+        passive = s.dof[j, layout.DAMPING] * t.dv[j] + s.dof[j, layout.STIFFNESS] * t.dq[j]
         if t.ddof.shape[0] > 0:
-            passive += t.ddof[j, DAMPING] * s.v[j] + t.ddof[j, STIFFNESS] * (s.q[k] - s.rest[k])
-            passive += t.ddof[j, ARMATURE] * s.qdd[j]
+            passive += t.ddof[j, layout.DAMPING] * s.v[j] + t.ddof[j, layout.STIFFNESS] * (s.q[k] - s.rest[k])
+            passive += t.ddof[j, layout.ARMATURE] * s.qdd[j]
         t.result[j] = passive
         turned = to_parent(s.tree, i, s.work, cross_force(scale6(t.dq[j], helical_twist(s.body, i)), F))
     else:
@@ -242,24 +216,24 @@ def passive_changes(s, t, i):
 
 @routine
 def passive_changes_general(s, t, i, F):
-    j = s.tree[i, V]
-    nd = s.tree[i, DOF]
+    j = s.tree[i, layout.V]
+    nd = s.tree[i, layout.DOF]
     for d in range(nd):
-        passive = s.dof[j + d, DAMPING] * t.dv[j + d]
+        passive = s.dof[j + d, layout.DAMPING] * t.dv[j + d]
         if t.ddof.shape[0] > 0:
-            passive += t.ddof[j + d, DAMPING] * s.v[j + d] + t.ddof[j + d, ARMATURE] * s.qdd[j + d]
+            passive += t.ddof[j + d, layout.DAMPING] * s.v[j + d] + t.ddof[j + d, layout.ARMATURE] * s.qdd[j + d]
         t.result[j + d] = passive
     springs_tangent(s.tree, s.dof, s.rest, i, s.q, t.dq, t.ddof, t.result)
     turned = ZERO6
-    if s.tree[i, KIND] == COMPOUND:
+    if s.tree[i, layout.KIND] == layout.COMPOUND:
         for d in range(nd - 1, -1, -1):
             screw, _, _ = screw_of(s, i, d)
-            R = load9(t.chain, j + d, CHAIN_R)
-            p = load3(t.chain, j + d, CHAIN_P)
+            R = load9(t.chain, j + d, at.CHAIN_R)
+            p = load3(t.chain, j + d, at.CHAIN_P)
             t.result[j + d] += dot6(screw, turned)
             turned = wrench_to_parent(R, p, add6(turned, cross_force(scale6(t.dq[j + d], screw), F)))
             F = wrench_to_parent(R, p, F)
-        turned = wrench_to_parent(load9(s.body, i, ROTATION), load3(s.body, i, POSITION), turned)
+        turned = wrench_to_parent(load9(s.body, i, layout.ROTATION), load3(s.body, i, layout.POSITION), turned)
     else:
         turned = to_parent(s.tree, i, s.work, cross_force(ball_twist(s.tree, s.body, i, t.dq), F))
     return turned
@@ -268,24 +242,24 @@ def passive_changes_general(s, t, i, F):
 @inlined
 def hand_up(s, t, i, change, turned):
     """f and df to the parent."""
-    parent = s.tree[i, PARENT]
+    parent = s.tree[i, layout.PARENT]
     if parent >= 0:
-        add_to6(t.tangent, parent, THROUGH, to_parent(s.tree, i, s.work, load6(t.tangent, i, THROUGH)))
-        add_to6(t.tangent, parent, D_THROUGH, add6(to_parent(s.tree, i, s.work, change), turned))
+        add_to6(t.tangent, parent, at.THROUGH, to_parent(s.tree, i, s.work, load6(t.tangent, i, at.THROUGH)))
+        add_to6(t.tangent, parent, at.D_THROUGH, add6(to_parent(s.tree, i, s.work, change), turned))
 
 
 @inlined
 def efforts(s, t, i, change):
     """dτ of inverse dynamics; `drive` holds changes of accelerations here."""
-    j = s.tree[i, V]
-    if s.tree[i, KIND] == HELICAL:
-        t.result[j] += dot6(helical_twist(s.body, i), change) + s.dof[j, ARMATURE] * t.drive[j]
+    j = s.tree[i, layout.V]
+    if s.tree[i, layout.KIND] == layout.HELICAL:
+        t.result[j] += dot6(helical_twist(s.body, i), change) + s.dof[j, layout.ARMATURE] * t.drive[j]
     else:
         efforts_general(s, t, i, change)
 
 
 @routine
 def efforts_general(s, t, i, change):
-    j = s.tree[i, V]
-    for d in range(s.tree[i, DOF]):  # `rnea` keeps the columns of all joints but helical ones
-        t.result[j + d] += dot6(load6(s.dof_work, j + d, 0), change) + s.dof[j + d, ARMATURE] * t.drive[j + d]
+    j = s.tree[i, layout.V]
+    for d in range(s.tree[i, layout.DOF]):  # `rnea` keeps the columns of all joints but helical ones
+        t.result[j + d] += dot6(load6(s.dof_work, j + d, 0), change) + s.dof[j + d, layout.ARMATURE] * t.drive[j + d]

@@ -8,27 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.bundles import describe
 from linkwork.core.views import ENTRIES
 from linkwork.derivatives.inputs import DOF_COLUMNS, dof_rows
-from linkwork.derivatives.sweeps.arrays import (
-    CHAIN_COLUMNS,
-    COLUMN_COLUMNS,
-    SWEEP_COLUMNS,
-    WORLD_COLUMNS,
-    Adjoint,
-    Dense,
-    Primal,
-    Tangent,
-)
+from linkwork.derivatives.sweeps import arrays as at
+from linkwork.derivatives.sweeps.arrays import Adjoint, Dense, Primal, Tangent
 from linkwork.derivatives.sweeps.many_sides import ROW
 from linkwork.dynamics import aba, rnea
 from linkwork.dynamics.inputs import NO_WRENCHES
 from linkwork.model import layout
 from linkwork.model.model import Model
 from linkwork.spatial.simd import LANES
-
-FloatArray = NDArray[np.float64]
 
 OUTPUTS = ("by_q", "by_v", "by_drive", "by_gravity", "by_wrenches", "by_inertias", "by_dof")
 
@@ -50,7 +41,7 @@ class Workspace:
         )
         self.primal_table = describe(self.primal)
         self.mu, self.weights = np.empty(nv), np.empty(nv)
-        self.sweep, self.chain = np.empty((n, SWEEP_COLUMNS)), np.empty((nv, CHAIN_COLUMNS))
+        self.sweep, self.chain = np.empty((n, at.SWEEP_COLUMNS)), np.empty((nv, at.CHAIN_COLUMNS))
         self.layouts: dict[frozenset[str], tuple[Any, Any, list[Any], int]] = {}
         self.dense: tuple[Any, NDArray[np.int64]] | None = None
         self.directions: tuple[Tangent, NDArray[np.int64]] | None = None
@@ -67,7 +58,7 @@ class Workspace:
             n, nv = model.n_bodies, model.nv
             q, v, drive = (np.empty(nv**2) for _ in range(3))
             bundle = Dense(
-                q, v, drive, np.empty((n, WORLD_COLUMNS)), np.empty((nv, COLUMN_COLUMNS)), np.zeros(nv), np.empty(nv),
+                q, v, drive, np.empty((n, at.WORLD_COLUMNS)), np.empty((nv, at.COLUMN_COLUMNS)), np.zeros(nv), np.empty(nv),
                 np.empty(LANES * nv), np.empty(ROW * n), np.empty(ROW * n),
             )  # fmt: skip
             self.dense = bundle, describe(bundle)

@@ -15,10 +15,8 @@ P22 = 0, P21 = X, and the carrier's acceleration in the place of f1.
 import math
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from linkwork.assembly.node_table import BODY, INDEX, LEFT, LOWER, NODE_KIND, RIGHT, ROLE, TOP
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.jit import inlined, routine
 from linkwork.model.kernels.joint_kernels import helical_twist
 from linkwork.model.layout import ARMATURE, DOF, HELICAL, INERTIA, KIND, V
@@ -46,9 +44,6 @@ from linkwork.spatial.simd import (
     vstore,
 )
 from linkwork.spatial.vectors import add6, sub6, twist_to_child
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 # Coefficients live in two arrays; matrices are 6 rows of 8.
 # `coef` keeps what the way back needs, at block[node]. BODY: [Φ | b]; b only where branches hang. JOIN: Φ21 for an UPPER

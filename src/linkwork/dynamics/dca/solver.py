@@ -7,22 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from linkwork.assembly.node_table import HANG, JOIN, LEFT, NODE_KIND, RIGHT, SOLID
 from linkwork.assembly.plan import Assembly, assemble_model
 from linkwork.assembly.runs import cut_into_runs, stack_slots
-from linkwork.dynamics.dca.nodes import (
-    BLOCK_SIZE,
-    FREEDOM_COLUMNS,
-    HINGE_COLUMNS,
-    IN_1,
-    INPUT_COLUMNS,
-    SCRATCH,
-    SLOT_SIZE,
-    SOLID_SIZE,
-    NodeArrays,
-)
+from linkwork.core.arrays import FloatArray, IntArray
+from linkwork.dynamics.dca import nodes as at
+from linkwork.dynamics.dca.nodes import NodeArrays
 from linkwork.dynamics.dca.sweeps import (
     assemble_leaf_to_root,
     invert_inertias,
@@ -32,9 +23,6 @@ from linkwork.dynamics.dca.sweeps import (
 from linkwork.errors import ModelError
 from linkwork.model import layout
 from linkwork.model.model import Model
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 PARALLEL_BODIES = 4_000  # below it, waking a second core costs more than it saves
 PIECES_PER_THREAD = 4  # more would even out the work better, but each hand-over to a thread costs
@@ -74,28 +62,28 @@ class DcaSolver:
             self.assembly = self.assembly._replace(nodes=self.assembly.nodes.copy())
             self.assembly.nodes[:, SOLID] = 0
         nodes = self.assembly.nodes
-        sizes = np.array(BLOCK_SIZE, dtype=np.int64)[nodes[:, NODE_KIND]]
-        sizes += np.where((nodes[:, SOLID] == 1) & (nodes[:, NODE_KIND] != HANG), SOLID_SIZE, 0)
+        sizes = np.array(at.BLOCK_SIZE, dtype=np.int64)[nodes[:, NODE_KIND]]
+        sizes += np.where((nodes[:, SOLID] == 1) & (nodes[:, NODE_KIND] != HANG), at.SOLID_SIZE, 0)
         self.block: IntArray = np.cumsum(sizes) - sizes
         n, nv = model.n_bodies, model.nv
         several = nv if (model.arrays.tree[:, layout.KIND] != layout.HELICAL).any() else 0
         self.coef = aligned_zeros(int(sizes.sum()))
-        self.freedom = aligned_zeros(several * FREEDOM_COLUMNS)
+        self.freedom = aligned_zeros(several * at.FREEDOM_COLUMNS)
         self.S = np.zeros((several, 6))
         self.twist = np.zeros((n, 6))
-        self.hinge = np.zeros((n, HINGE_COLUMNS))
+        self.hinge = np.zeros((n, at.HINGE_COLUMNS))
         self.total = np.zeros(nv)
-        self.inputs = aligned_zeros(nodes.shape[0] * INPUT_COLUMNS)
+        self.inputs = aligned_zeros(nodes.shape[0] * at.INPUT_COLUMNS)
         self.tree = model.arrays.tree
         if threads is None:
             threads = available_threads() if n >= PARALLEL_BODIES else 1
         self.threads = threads
-        self._scratch = [aligned_zeros(SCRATCH) for _ in range(max(1, threads * PIECES_PER_THREAD * 2))]
+        self._scratch = [aligned_zeros(at.SCRATCH) for _ in range(max(1, threads * PIECES_PER_THREAD * 2))]
         self._everything = np.array([[0, nodes.shape[0]]], dtype=np.int64)
         self._runs = cut_into_runs(self.assembly, threads * PIECES_PER_THREAD) if threads > 1 else None
         slots, slot_count = stack_slots(self.assembly, self._runs)
-        self.slot = slots * SLOT_SIZE
-        self.phi = aligned_zeros(slot_count * SLOT_SIZE)
+        self.slot = slots * at.SLOT_SIZE
+        self.phi = aligned_zeros(slot_count * at.SLOT_SIZE)
         bad = invert_inertias(nodes, self.block, model.arrays.body, self.coef, self._scratch[0])
         if bad >= 0:
             raise ModelError(
@@ -130,12 +118,12 @@ class DcaSolver:
 
     def _scratch_of(self, worker: int) -> FloatArray:
         while worker >= len(self._scratch):
-            self._scratch.append(aligned_zeros(SCRATCH))
+            self._scratch.append(aligned_zeros(at.SCRATCH))
         return self._scratch[worker]
 
     def substitute(self, qdd: FloatArray) -> None:
         """Joint accelerations from the coefficients, root to leaf, into `qdd`."""
-        root = self.assembly.root * INPUT_COLUMNS + IN_1
+        root = self.assembly.root * at.INPUT_COLUMNS + at.IN_1
         if root >= 0:
             self.inputs[root : root + 6] = (0.0, 0.0, 0.0, *(-self.model.gravity))
         if self._runs is None:
@@ -156,4 +144,4 @@ class DcaSolver:
         """The wrench [n; f] each joint passes to the body it carries, in that body's frame at its origin, shape (n, 6)."""
         nodes = self.assembly.nodes[self.assembly.joint]
         below = np.where(nodes[:, NODE_KIND] == JOIN, nodes[:, RIGHT], nodes[:, LEFT])
-        return self.inputs.reshape(-1, INPUT_COLUMNS)[below, IN_1 : IN_1 + 6].copy()
+        return self.inputs.reshape(-1, at.INPUT_COLUMNS)[below, at.IN_1 : at.IN_1 + 6].copy()

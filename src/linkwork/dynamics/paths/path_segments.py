@@ -20,9 +20,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import int64
-from numpy.typing import NDArray
 
 from linkwork.assembly.node_table import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, ROLE, UP, UPPER
+from linkwork.core.arrays import IntArray
 from linkwork.core.bundles import Float2, Int1, reader
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.dca.nodes import H_P, H_R, JOIN_L, pass_joint
@@ -41,8 +41,6 @@ from linkwork.dynamics.paths.path_union import PathUnion
 from linkwork.spatial.memory import load3, load6, load9
 from linkwork.spatial.simd import negate6
 from linkwork.spatial.vectors import ZERO6, add6, dot6, scale6, sub6, twist_to_child, unit6
-
-IntArray = NDArray[np.int64]
 
 # The tree in words: first, per station, where it begins, counted from the start of the tree. A station: four integers, then
 # its matrices, row by row.

@@ -8,9 +8,9 @@ descent. What is carried along is that of `path_queries`: changes of bias up, ac
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from linkwork.assembly.node_table import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, UP
+from linkwork.core.arrays import IntArray
 from linkwork.core.bundles import Float2, Int1, Int2, reader
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.dynamics.dca.nodes import H_P, H_R, JOIN_SOLID, SOLID_B
@@ -28,8 +28,6 @@ from linkwork.dynamics.paths.path_queries import (
 from linkwork.spatial.memory import load3, load6, load9, store6
 from linkwork.spatial.simd import flat6, negate6
 from linkwork.spatial.vectors import ZERO6, add6, sub6, twist_to_child
-
-IntArray = NDArray[np.int64]
 
 # Columns of `state`: changes of bias of both handles, and wrench of a branch on the way up; acceleration and handle forces
 # on the way down.

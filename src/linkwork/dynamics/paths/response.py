@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.bundles import describe
 from linkwork.core.checks import choice
-from linkwork.core.messages.describe import line_of_attributes, table_of_attributes
+from linkwork.core.messages.describe import described
 from linkwork.core.turns import TakesTurns
 from linkwork.core.uncopied import Uncopied
 from linkwork.dynamics.dca.solver import DcaSolver
@@ -30,9 +31,8 @@ from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
 
-FloatArray = NDArray[np.float64]
 
-
+@described
 class Response(Uncopied, TakesTurns):
     """A linkage at one state, assembled once in O(n), for queries about single bodies and joints in O(log n).
 
@@ -41,12 +41,6 @@ class Response(Uncopied, TakesTurns):
     at its own origin. `set_wrench` and `set_effort` change one load and update its path only.
     Threads that share one wait for each other; to compute at the same time, give each thread its own.
     """
-
-    def __repr__(self) -> str:
-        return line_of_attributes(self)
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     def __init__(self, model: Model, state: State, effort: ArrayLike | None = None, wrenches: ArrayLike | None = None):
         refuse_loops(as_model(model, "Response"), "Response")

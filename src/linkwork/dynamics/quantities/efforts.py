@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.messages.describe import html_table
-
-FloatArray = NDArray[np.float64]
 
 
 class Efforts(NamedTuple):

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import choice, shown
 from linkwork.dynamics import kinematics
 from linkwork.dynamics.batches import takes_batches
@@ -17,8 +17,6 @@ from linkwork.errors import StateError
 from linkwork.model.model import Frame, Model
 from linkwork.model.state import State
 from linkwork.spatial.matrices import motion_matrix, skew
-
-FloatArray = NDArray[np.float64]
 
 AXES = ("frame", "world")
 

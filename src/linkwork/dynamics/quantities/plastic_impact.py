@@ -9,8 +9,8 @@ of the difference (Carnot).
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.dynamics.aba import BODY_WORK as ABA_BODY_WORK
 from linkwork.dynamics.aba import DOF_WORK as ABA_DOF_WORK
 from linkwork.dynamics.aba import aba
@@ -21,8 +21,6 @@ from linkwork.model import layout
 from linkwork.model.model import Model, ModelArrays
 from linkwork.model.rerooting.reroot import RerootedModel, Root
 from linkwork.model.rerooting.root_joint import subspace
-
-FloatArray = NDArray[np.float64]
 
 
 def plastic_velocities(before: RerootedModel, after: RerootedModel, root: Root) -> FloatArray:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import choice, shown
 from linkwork.core.jit import kernel
 from linkwork.dynamics import batches, kinematics
@@ -22,8 +23,6 @@ from linkwork.spatial.inertia import add10, rigid_times_twist, rigid_to_parent
 from linkwork.spatial.matrices import motion_matrix
 from linkwork.spatial.memory import load3, load6, load9, load10, store10
 from linkwork.spatial.vectors import wrench_to_parent
-
-FloatArray = NDArray[np.float64]
 
 FRAMES = ("body", "world")
 SINGULAR = 1e-13  # of scaled eigenvalues: below it a direction is blocked but for rounding

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import dimensions, shown
 from linkwork.dynamics.dca.nodes import H_C
 from linkwork.dynamics.dca.solver import DcaSolver
@@ -27,8 +28,6 @@ from linkwork.model import layout
 from linkwork.model.kernels.joint_kernels import helical_twist
 from linkwork.model.model import Model
 from linkwork.model.state import State
-
-FloatArray = NDArray[np.float64]
 
 
 def joint_reactions(

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import flag, shown
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.describe import tabled
 from linkwork.dynamics.inputs import as_body, as_finite, as_state
 from linkwork.dynamics.quantities.motion import Energy, energy, momentum
 from linkwork.dynamics.quantities.plastic_impact import plastic_velocities
@@ -22,20 +23,15 @@ from linkwork.model.rerooting.root_joint import Nearest, joint_bias, nearest_coo
 from linkwork.model.state import State
 from linkwork.spatial.pose import Pose
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-
 # What a joint may miss of pose, twist and acceleration, relative to their sizes: far above the rounding of a long chain of
 # poses (some 1e-13), far below anything a simulation notices.
 TOLERANCE = 1e-9
 FARTHEST = 1e-6  # of a metre and of where the body stands, that a far joint may lose of its position
 
 
+@tabled
 class ImpactLoss(NamedTuple):
     """Velocity, momentum and energy that the new joint on the world could not carry over."""
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     angle: float  # [rad] between the pose before and after
     distance: float  # [m]
@@ -55,6 +51,7 @@ class _Pair(NamedTuple):
     state: State
 
 
+@tabled
 class Rerooted(_Pair):
     """The re-rooted model and its state: `model, state = lw.reroot(...)`. Beside them:
 
@@ -62,9 +59,6 @@ class Rerooted(_Pair):
     old_index: index each body had before, shape (n,): wrenches of shape (n, 6) become `wrenches[old_index]`.
     loss: what a projection took away; zeros without one.
     """
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     acceleration: FloatArray | None
     old_index: IntArray

@@ -11,8 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import numbers
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.describe import tabled
 from linkwork.core.messages.names import did_you_mean
 from linkwork.dynamics.inputs import as_model, as_state
 from linkwork.dynamics.quantities.motion import body_poses
@@ -22,14 +23,10 @@ from linkwork.model.model import Model
 from linkwork.model.rods.ends import RodOn
 from linkwork.model.state import State
 
-FloatArray = NDArray[np.float64]
 
-
+@tabled
 class RodForces(NamedTuple):
     """Along one rod, at its joints from start to end. y and z are the axes of its section."""
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     name: str
     s: FloatArray  # (n,)  length from the start [m]

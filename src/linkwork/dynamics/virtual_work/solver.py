@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.dynamics.dca.nodes import HINGE_COLUMNS, SCRATCH
 from linkwork.dynamics.dca.solver import aligned_zeros
 from linkwork.dynamics.inputs import explain_failure
@@ -13,8 +13,6 @@ from linkwork.errors import LinkworkError, ModelError, StateError
 from linkwork.model import layout
 from linkwork.model.compile.split import split_links
 from linkwork.model.model import Model
-
-FloatArray = NDArray[np.float64]
 
 MOST_PAIR_BYTES = 4 * 2**30  # of memory for pairs of joints on one link; splitting needs none of it
 

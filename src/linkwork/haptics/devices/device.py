@@ -6,25 +6,22 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import numbers, shown, whole
-from linkwork.core.messages.describe import line_of_attributes, table_of_attributes
+from linkwork.core.messages.describe import described, tabled
 from linkwork.errors import StateError
-
-FloatArray = NDArray[np.float64]
 
 UPRIGHT = (1.0, 0.0, 0.0, 0.0)
 
 
+@tabled
 class Reading(NamedTuple):
     """Where a device is.
 
     position: [m], in the device's own axes, shape (3,). rotation: unit quaternion w, x, y, z. buttons: one bit each.
     """
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     position: Sequence[float]
     rotation: Sequence[float] = UPRIGHT
@@ -46,16 +43,12 @@ class Device(Protocol):
         """What the hand is to feel from now on [N, N·m], each of shape (3,)."""
 
 
+@described
 class Pointer:
     """A device moved from outside, as by the mouse of a viewer; it keeps the force for whoever shows it.
 
     force, torque: last ones written [N, N·m], shape (3,).
     """
-
-    def __repr__(self) -> str:
-        return line_of_attributes(self)
-
-    _repr_html_ = table_of_attributes
 
     def __init__(self, position: ArrayLike = (0.0, 0.0, 0.0), rotation: Sequence[float] = UPRIGHT):
         self.force, self.torque = np.zeros(3), np.zeros(3)

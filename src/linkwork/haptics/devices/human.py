@@ -7,17 +7,16 @@ import time
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import function, not_negative, positive
-from linkwork.core.messages.describe import line_of_attributes, table_of_attributes
+from linkwork.core.messages.describe import described
 from linkwork.haptics.devices.device import Reading, place
-
-FloatArray = NDArray[np.float64]
 
 LONGEST_STEP = 2e-4  # [s] of the hand's own motion
 
 
+@described
 class HumanHand:
     """M ẍ = k (x_want(t - delay) - x) - d ẋ + f: what a hand of a few hundred grams does to a device that pushes with f.
 
@@ -26,11 +25,6 @@ class HumanHand:
     delay: [s] from wanting to doing.
     A passive hand: whatever energy it brings comes from the target's motion.
     """
-
-    def __repr__(self) -> str:
-        return line_of_attributes(self)
-
-    _repr_html_ = table_of_attributes
 
     def __init__(
         self,

@@ -6,27 +6,22 @@ import time
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import function, numbers, shown
-from linkwork.core.messages.describe import line_of_attributes, table_of_attributes
+from linkwork.core.messages.describe import described
 from linkwork.errors import StateError
 from linkwork.haptics.devices.device import UPRIGHT, Reading, place, unit_quaternion
 
-FloatArray = NDArray[np.float64]
 
-
+@described
 class ScriptedMotion:
     """A device whose position is a function of the time [s] since it was grasped with: t → (3,) [m].
 
     rotation: quaternion w, x, y, z as a function of time likewise; upright by default.
     force, torque: last ones written [N, N·m].
     """
-
-    def __repr__(self) -> str:
-        return line_of_attributes(self)
-
-    _repr_html_ = table_of_attributes
 
     def __init__(
         self,

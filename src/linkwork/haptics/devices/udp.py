@@ -13,14 +13,12 @@ import socket
 import struct
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import shown, whole
-from linkwork.core.messages.describe import line_of_attributes, table_of_attributes
+from linkwork.core.messages.describe import described
 from linkwork.errors import StateError
 from linkwork.haptics.devices.device import Reading
-
-FloatArray = NDArray[np.float64]
 
 MAGIC = 20070410.0  # both ways
 LAST_PORT = 65535
@@ -28,17 +26,13 @@ POSE = struct.Struct("<2d3d4dQ")
 FORCE = struct.Struct("<2d3d3d")
 
 
+@described
 class UdpDevice:
     """A device whose driver sends poses to a port of this machine. force, torque: last ones sent [N, N·m].
 
     address: to listen at, ("127.0.0.1", 0) by default: reachable from this machine only, at a free port (`address` then
     says which). Before the first pose the device is at its origin.
     """
-
-    def __repr__(self) -> str:
-        return line_of_attributes(self)
-
-    _repr_html_ = table_of_attributes
 
     def __init__(self, address: tuple[str, int] = ("127.0.0.1", 0)):
         if not (isinstance(address, tuple) and len(address) == 2 and isinstance(address[0], str)):

@@ -8,38 +8,29 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
-from numba import TypingError
 from numba.core import types
 from numba.extending import intrinsic
 
-from linkwork.spatial.simd import check_bounds
+from linkwork.spatial.simd import element_address, refuse_other_arrays
 
 _WORD = 8  # bytes
 _INTEGER = ir.IntType(64)
 
 
-def _refuse_other_arrays(array: Any, index: Any) -> None:
-    fits = isinstance(array, types.Array) and array.layout == "C" and array.dtype == types.float64 and array.ndim == 1
-    if not (fits and isinstance(index, types.Integer)):
-        raise TypingError(f"shared words live in a flat array of float64, at an integer; not in {array} at {index}.")
-
-
-def _address(context: Any, builder: Any, array_type: Any, array: Any, index_type: Any, index: Any) -> Any:
-    view = context.make_array(array_type)(context, builder, array)
-    place = context.cast(builder, index, index_type, types.intp)
-    if context.enable_boundscheck:
-        check_bounds(context, builder, place, view.nitems)
-    return builder.gep(view.data, [place])
+def _place(context: Any, builder: Any, array_type: Any, array: Any, index_type: Any, index: Any) -> Any:
+    """Pointer to a word as an integer."""
+    word = element_address(context, builder, array_type, array, index_type, index, 1)
+    return builder.bitcast(word, _INTEGER.as_pointer())
 
 
 @intrinsic
 def load_integer(typing_context, memory, index):
     """The integer in a word; nothing read after it is read before it (acquire)."""
-    _refuse_other_arrays(memory, index)
+    refuse_other_arrays("load_integer", memory, index)
 
     def generate(context, builder, signature, args):
-        place = _address(context, builder, memory, args[0], index, args[1])
-        return builder.load_atomic(builder.bitcast(place, _INTEGER.as_pointer()), "acquire", _WORD)
+        place = _place(context, builder, memory, args[0], index, args[1])
+        return builder.load_atomic(place, "acquire", _WORD)
 
     return types.int64(memory, index), generate
 
@@ -47,12 +38,12 @@ def load_integer(typing_context, memory, index):
 @intrinsic
 def store_integer(typing_context, memory, index, value):
     """Writes an integer into a word, after everything written before it (release)."""
-    _refuse_other_arrays(memory, index)
+    refuse_other_arrays("store_integer", memory, index)
 
     def generate(context, builder, signature, args):
-        place = _address(context, builder, memory, args[0], index, args[1])
+        place = _place(context, builder, memory, args[0], index, args[1])
         number = context.cast(builder, args[2], value, types.int64)
-        builder.store_atomic(number, builder.bitcast(place, _INTEGER.as_pointer()), "release", _WORD)
+        builder.store_atomic(number, place, "release", _WORD)
         return context.get_dummy_value()
 
     return types.void(memory, index, value), generate
@@ -61,11 +52,11 @@ def store_integer(typing_context, memory, index, value):
 @intrinsic
 def load_word(typing_context, memory, index):
     """The number in a word, read in one piece; in no order with other words."""
-    _refuse_other_arrays(memory, index)
+    refuse_other_arrays("load_word", memory, index)
 
     def generate(context, builder, signature, args):
-        place = _address(context, builder, memory, args[0], index, args[1])
-        word = builder.load_atomic(builder.bitcast(place, _INTEGER.as_pointer()), "monotonic", _WORD)
+        place = _place(context, builder, memory, args[0], index, args[1])
+        word = builder.load_atomic(place, "monotonic", _WORD)
         return builder.bitcast(word, ir.DoubleType())
 
     return types.float64(memory, index), generate
@@ -74,12 +65,12 @@ def load_word(typing_context, memory, index):
 @intrinsic
 def store_word(typing_context, memory, index, value):
     """Writes a number into a word, in one piece; in no order with other words."""
-    _refuse_other_arrays(memory, index)
+    refuse_other_arrays("store_word", memory, index)
 
     def generate(context, builder, signature, args):
-        place = _address(context, builder, memory, args[0], index, args[1])
+        place = _place(context, builder, memory, args[0], index, args[1])
         word = builder.bitcast(context.cast(builder, args[2], value, types.float64), _INTEGER)
-        builder.store_atomic(word, builder.bitcast(place, _INTEGER.as_pointer()), "monotonic", _WORD)
+        builder.store_atomic(word, place, "monotonic", _WORD)
         return context.get_dummy_value()
 
     return types.void(memory, index, value), generate

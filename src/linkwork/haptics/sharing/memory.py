@@ -7,13 +7,11 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.errors import StateError
 from linkwork.haptics.sharing import layout as at
 from linkwork.haptics.sharing.seqlock import leave_message, take_message
-
-FloatArray = NDArray[np.float64]
 
 
 def new_memory() -> FloatArray:

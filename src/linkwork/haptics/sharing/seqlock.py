@@ -6,9 +6,6 @@ written last; so a reader is disturbed only by a writer that leaves two messages
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
 from linkwork.core.jit import inlined, kernel
 from linkwork.haptics.sharing.atomics import (
     fence_after_reads,
@@ -19,8 +16,6 @@ from linkwork.haptics.sharing.atomics import (
     store_word,
 )
 from linkwork.haptics.sharing.layout import P_BUFFERS, P_LATEST, P_SEQUENCE
-
-FloatArray = NDArray[np.float64]
 
 MOST_TRIES = 1000  # a writer would have to leave two messages during every one of them
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.haptics.snapshot.constraints import Constraints
 from linkwork.haptics.snapshot.held import Held
 from linkwork.haptics.snapshot.ports import condense, find_answers, write_answers
 from linkwork.haptics.snapshot.sources import source_of
 from linkwork.simulation.base import LinkageSimulation
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 class Condenser:

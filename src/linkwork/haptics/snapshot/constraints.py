@@ -21,8 +21,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.bundles import describe
 from linkwork.dynamics.inputs import refuse_couplings
 from linkwork.dynamics.paths.path_union import path_union, respond_in_turn
@@ -36,9 +36,6 @@ from linkwork.loops.system import LoopPlan, LoopSystem, loop_plan
 from linkwork.model.layout import INERTIA
 from linkwork.simulation.base import LinkageSimulation
 from linkwork.spatial.matrices import rigid_matrix
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 class Reach(NamedTuple):

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.bundles import describe
 from linkwork.dynamics.paths.path_data import PathData
 from linkwork.dynamics.paths.path_segments import segments
 from linkwork.dynamics.paths.path_union import path_union
 from linkwork.haptics.snapshot.ports import make_ports
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 class Held:

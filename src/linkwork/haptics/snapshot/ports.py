@@ -16,42 +16,20 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import int64
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.bundles import Float1, Float2, Int1, reader
 from linkwork.core.jit import inlined, kernel
 from linkwork.dynamics.paths.path_data import path_data_of
 from linkwork.dynamics.paths.path_segments import STATION_STATE, own_answers, segments_of, write_network
 from linkwork.dynamics.paths.path_union import accelerate_together
-from linkwork.haptics.sharing.layout import (
-    HANDS,
-    MOST_ROWS,
-    R_DRIFT,
-    R_FEED,
-    R_INTO,
-    R_OUT,
-    R_POINT,
-    R_ROTATION,
-    R_STATION,
-    R_TWIST,
-    RECORD,
-    S_AT_ROWS,
-    S_COUNT,
-    S_HANDS,
-    S_ROWS,
-    S_STATIONS,
-    S_WORDS,
-    STATIONS,
-)
+from linkwork.haptics.sharing import layout
 from linkwork.haptics.tick.answers import answer_hands, hand_acceleration, row_of
 from linkwork.model.layout import INERTIA
 from linkwork.spatial.inertia import gyroscopic_wrench, rigid_times_twist
 from linkwork.spatial.memory import load3, load6, load9, load10, store6
 from linkwork.spatial.rotations import add3, cross3, matvec3, sub3, tmatvec3
 from linkwork.spatial.vectors import ZERO6, add6, angular, dot6, join, linear, scale6, sub6, unit6
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 class Ports(NamedTuple):
@@ -73,8 +51,8 @@ class Ports(NamedTuple):
 
 
 ports_of = reader(Ports)
-AT_WRENCH, AT_STATE = 0, 6 * HANDS  # in `state`
-AT_ROWS = AT_STATE + STATION_STATE * STATIONS
+AT_WRENCH, AT_STATE = 0, 6 * layout.HANDS  # in `state`
+AT_ROWS = AT_STATE + STATION_STATE * layout.STATIONS
 
 
 def make_ports(body: FloatArray, bodies: IntArray, leaf: IntArray, at: FloatArray, message: FloatArray) -> Ports:
@@ -83,7 +61,7 @@ def make_ports(body: FloatArray, bodies: IntArray, leaf: IntArray, at: FloatArra
     twist, applied, acceleration = (np.zeros((k, 6)) for _ in range(3))
     return Ports(
         body, bodies, leaf, np.ascontiguousarray(at, dtype=np.float64), np.zeros((k, 12)), twist, applied, acceleration,
-        np.zeros((6 * k, 6)), message, np.zeros(AT_ROWS + MOST_ROWS), np.zeros((12, 13)), np.zeros((12, 12)),
+        np.zeros((6 * k, 6)), message, np.zeros(AT_ROWS + layout.MOST_ROWS), np.zeros((12, 13)), np.zeros((12, 12)),
     )  # fmt: skip
 
 
@@ -123,26 +101,26 @@ def place_port(p, h):
     point = add3(matvec3(R, at), load3(p.pose, h, 9))
     spin = matvec3(R, angular(twist))
     velocity = matvec3(R, add3(linear(twist), cross3(angular(twist), at)))
-    o = S_HANDS + h * RECORD
+    o = layout.S_HANDS + h * layout.RECORD
     for k in range(3):
-        p.message[o + R_POINT + k] = point[k]
-        p.message[o + R_TWIST + k] = spin[k]
-        p.message[o + R_TWIST + 3 + k] = velocity[k]
+        p.message[o + layout.R_POINT + k] = point[k]
+        p.message[o + layout.R_TWIST + k] = spin[k]
+        p.message[o + layout.R_TWIST + 3 + k] = velocity[k]
     for k in range(9):
-        p.message[o + R_ROTATION + k] = R[k]
+        p.message[o + layout.R_ROTATION + k] = R[k]
 
 
 @inlined
 def write_frames(p, h):
     """Into the record: what turns a wrench at the point held into the body's frame, and an acceleration into its force."""
-    o = S_HANDS + h * RECORD
+    o = layout.S_HANDS + h * layout.RECORD
     inertia = load10(p.body, p.bodies[h], INERTIA)
     for c in range(6):
         w = to_body(p, h, unit6(c))
         f = to_point(p, h, rigid_times_twist(inertia, unit6(c)))
         for r in range(6):
-            p.message[o + R_INTO + 6 * r + c] = w[r]
-            p.message[o + R_OUT + 6 * r + c] = f[r]
+            p.message[o + layout.R_INTO + 6 * r + c] = w[r]
+            p.message[o + layout.R_OUT + 6 * r + c] = f[r]
 
 
 @kernel
@@ -158,13 +136,13 @@ def find_answers(table, ports):
     for h in range(count):
         place_port(p, h)
         write_frames(p, h)
-        whole[S_HANDS + h * RECORD + R_STATION] = s.station[h]
-    start = S_HANDS + count * RECORD
+        whole[layout.S_HANDS + h * layout.RECORD + layout.R_STATION] = s.station[h]
+    start = layout.S_HANDS + count * layout.RECORD
     words = write_network(table, p.message, start)
     own_answers(p.message, start, s.own, p.E, p.M)
     accelerate_together(table, p.acceleration)
-    whole[S_COUNT], whole[S_STATIONS], whole[S_ROWS] = count, s.node.shape[0], 0
-    whole[S_AT_ROWS] = whole[S_WORDS] = start + words
+    whole[layout.S_COUNT], whole[layout.S_STATIONS], whole[layout.S_ROWS] = count, s.node.shape[0], 0
+    whole[layout.S_AT_ROWS] = whole[layout.S_WORDS] = start + words
 
 
 @kernel
@@ -189,7 +167,7 @@ def write_answers(table, ports):
             p.state[AT_WRENCH + 6 * h + k] = p.applied[h, k]
     answer_hands(p.message, p.state, AT_WRENCH, AT_STATE, AT_ROWS)
     for h in range(p.bodies.shape[0]):
-        o = S_HANDS + h * RECORD
+        o = layout.S_HANDS + h * layout.RECORD
         by_hands = hand_acceleration(p.message, p.state, h, AT_STATE, AT_ROWS)
         a = sub6(load6(p.acceleration, h, 0), by_hands)
         store6(p.acceleration, h, 0, a)
@@ -198,8 +176,8 @@ def write_answers(table, ports):
         f = to_point(p, h, add6(rigid_times_twist(inertia, a), gyroscopic_wrench(inertia, twist)))
         drift = to_point_motion(p, h, a, twist)
         for k in range(6):
-            p.message[o + R_FEED + k] = f[k]
-            p.message[o + R_DRIFT + k] = drift[k]
+            p.message[o + layout.R_FEED + k] = f[k]
+            p.message[o + layout.R_DRIFT + k] = drift[k]
         for c in range(6):
             moved = to_point_motion(p, h, own_answer(p, s, h, to_body(p, h, unit6(c))), ZERO6)
             for r in range(6):
@@ -214,7 +192,7 @@ def own_answer(p, s, h, w):
     for c in range(6):
         a = add6(a, scale6(w[c], (own[c], own[6 + c], own[12 + c], own[18 + c], own[24 + c], own[30 + c])))
     whole = p.message.view(int64)
-    for r in range(whole[S_ROWS]):
+    for r in range(whole[layout.S_ROWS]):
         row = row_of(p.message, r, h)
         a = sub6(a, scale6(dot6(row, w), row))
     return a

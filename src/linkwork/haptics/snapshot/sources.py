@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from linkwork.adaptive.dynamics.simulation import AdaptiveDynamics
 from linkwork.adaptive.quasi_statics.simulation import QuasiStatics
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.bundles import describe
 from linkwork.dynamics.aba import TWIST
 from linkwork.dynamics.dca.nodes import H_P, H_R
@@ -26,9 +26,6 @@ from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation.base import LinkageSimulation
 from linkwork.simulation.loading.accelerate import all_efforts, all_wrenches
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 class Source(Protocol):

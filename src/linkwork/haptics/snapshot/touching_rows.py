@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.jit import kernel
 from linkwork.model.kernels.joint_kernels import joint_motion
 from linkwork.model.layout import DOF, PARENT, V
@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from linkwork.haptics.snapshot.sources import Source
     from linkwork.model.model import Model
     from linkwork.simulation.touching.front import ContactState
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 WORLD = -1
 

@@ -7,16 +7,7 @@ from numba import int64  # what kernels see words as
 
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.paths.path_segments import AT_D, AT_U, IN_U, STATION_STATE, answer_network, put6, six, times
-from linkwork.haptics.sharing.layout import (
-    R_INTO,
-    R_STATION,
-    RECORD,
-    S_AT_ROWS,
-    S_COUNT,
-    S_HANDS,
-    S_ROWS,
-    S_STATIONS,
-)
+from linkwork.haptics.sharing import layout
 from linkwork.spatial.vectors import add6, dot6, scale6, sub6
 
 
@@ -24,7 +15,7 @@ from linkwork.spatial.vectors import add6, dot6, scale6, sub6
 def row_of(words, r, h):
     """Row r of the constraints on the body of hand h, in its frame."""
     whole = words.view(int64)
-    return six(words, whole[S_AT_ROWS] + 6 * (r * whole[S_COUNT] + h))
+    return six(words, whole[layout.S_AT_ROWS] + 6 * (r * whole[layout.S_COUNT] + h))
 
 
 @routine
@@ -35,18 +26,18 @@ def answer_hands(words, work, wrench, state, rows):
     Cost: O(hands (1 + rows)).
     """
     whole = words.view(int64)
-    count, stations = whole[S_COUNT], whole[S_STATIONS]
+    count, stations = whole[layout.S_COUNT], whole[layout.S_STATIONS]
     for k in range(stations):
         for e in range(AT_U):
             work[state + STATION_STATE * k + e] = 0.0
     for h in range(count):
-        o = S_HANDS + h * RECORD
-        w = times(words, o + R_INTO, 6, six(work, wrench + 6 * h))
+        o = layout.S_HANDS + h * layout.RECORD
+        w = times(words, o + layout.R_INTO, 6, six(work, wrench + 6 * h))
         put6(work, wrench + 6 * h, w)
-        at = state + STATION_STATE * whole[o + R_STATION] + IN_U
+        at = state + STATION_STATE * whole[o + layout.R_STATION] + IN_U
         put6(work, at, add6(six(work, at), w))
-    answer_network(words, S_HANDS + count * RECORD, stations, work[state:])
-    for r in range(whole[S_ROWS]):
+    answer_network(words, layout.S_HANDS + count * layout.RECORD, stations, work[state:])
+    for r in range(whole[layout.S_ROWS]):
         x = 0.0
         for h in range(count):
             x += dot6(row_of(words, r, h), six(work, wrench + 6 * h))
@@ -57,8 +48,8 @@ def answer_hands(words, work, wrench, state, rows):
 def hand_acceleration(words, work, h, state, rows):
     """Acceleration of the body of hand h, in its frame, as `answer_hands` left it."""
     whole = words.view(int64)
-    a = six(work, state + STATION_STATE * whole[S_HANDS + h * RECORD + R_STATION] + AT_D)
-    for r in range(whole[S_ROWS]):
+    a = six(work, state + STATION_STATE * whole[layout.S_HANDS + h * layout.RECORD + layout.R_STATION] + AT_D)
+    for r in range(whole[layout.S_ROWS]):
         row = row_of(words, r, h)
         a = sub6(a, scale6(work[rows + r], row))
     return a

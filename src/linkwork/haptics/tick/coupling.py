@@ -13,91 +13,15 @@ in those forces, so the simulation does it once for unit wrenches, and hands ove
 
 import math
 
-from numba import int64  # what kernels see words as
+from numba import int64
 
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.dynamics.paths.path_segments import put6, six, times
 from linkwork.haptics.clock import clock_ns
+from linkwork.haptics.sharing import layout
 from linkwork.haptics.sharing.atomics import load_integer, store_integer
-from linkwork.haptics.sharing.layout import (
-    D_POSITION,
-    D_QUATERNION,
-    D_TIME,
-    D_TURN_RATE,
-    D_VELOCITY,
-    FADING,
-    FEEL_SPRING,
-    H_LAST_TICK,
-    H_RETRIES,
-    H_TICKS,
-    HANDS,
-    HELD,
-    M_ENERGY,
-    M_FELT,
-    M_GRASP,
-    M_LEAST,
-    M_MOST,
-    M_POSITION,
-    M_PULL,
-    M_RELEASED,
-    M_TIME,
-    M_TURN,
-    MEMORY_WORDS,
-    O_ENERGY,
-    O_FELT,
-    O_GAIN,
-    O_GRASP,
-    O_HAND,
-    O_LEAST,
-    O_MOST,
-    O_STATE,
-    O_TIME,
-    O_WRENCH,
-    OUTPUT_POST,
-    OUTPUT_WORDS,
-    OUTPUTS,
-    R_ALLOWANCE,
-    R_DAMPING,
-    R_DEVICE_ORIGIN,
-    R_DRIFT,
-    R_FADE,
-    R_FEED,
-    R_FEEL,
-    R_FORCE_LIMIT,
-    R_FORCE_SCALE,
-    R_GRASP,
-    R_HOLD,
-    R_LENGTH_SCALE,
-    R_ORIGIN,
-    R_OUT,
-    R_PASSIVE,
-    R_POINT,
-    R_ROTATION,
-    R_SLOT,
-    R_STIFFNESS,
-    R_TORQUE_LIMIT,
-    R_TURN,
-    R_TURN_DAMPING,
-    R_TURN_STIFFNESS,
-    R_TWIST,
-    R_WATCHDOG,
-    R_YIELD,
-    READING_POST,
-    READING_WORDS,
-    READINGS,
-    RECORD,
-    RELEASED,
-    REMEMBERED,
-    S_COUNT,
-    S_HANDS,
-    S_TIME,
-    S_WORDS,
-    SNAPSHOT,
-    SNAPSHOT_WORDS,
-)
 from linkwork.haptics.sharing.seqlock import leave, take
 from linkwork.haptics.tick.answers import answer_hands, hand_acceleration
-from linkwork.haptics.tick.passivity import count_energy, within_account
 from linkwork.haptics.tick.scratch import (
     AT_GAIN,
     AT_HAND,
@@ -130,46 +54,50 @@ def share_left(age, watchdog, fade):
 @routine
 def pull(memory, scratch, h, now):
     """The wrench of hand h of the snapshot on its body, equation (1), into the scratch; with its gain."""
-    r = S_HANDS + h * RECORD
+    r = layout.S_HANDS + h * layout.RECORD
     words = scratch.view(int64)
-    slot = words[r + R_SLOT]
-    reading = scratch[AT_READING : AT_READING + READING_WORDS]
-    got = take(memory, READINGS + slot * READING_POST, READING_WORDS, reading, READING_WORDS)
-    age = max(now - words[S_TIME], now - words[AT_READING + D_TIME]) if got >= 0 else now - words[S_TIME]
-    gain = share_left(age, words[r + R_WATCHDOG], words[r + R_FADE])
-    m = REMEMBERED + slot * MEMORY_WORDS
-    if load_integer(memory, m + M_GRASP) != words[r + R_GRASP]:  # a new grasp
-        store_integer(memory, m + M_GRASP, words[r + R_GRASP])
-        for k in range(M_GRASP + 1, MEMORY_WORDS):
+    slot = words[r + layout.R_SLOT]
+    reading = scratch[AT_READING : AT_READING + layout.READING_WORDS]
+    got = take(
+        memory, layout.READINGS + slot * layout.READING_POST, layout.READING_WORDS, reading, layout.READING_WORDS
+    )
+    age = now - words[layout.S_TIME]
+    if got >= 0:
+        age = max(age, now - words[AT_READING + layout.D_TIME])
+    gain = share_left(age, words[r + layout.R_WATCHDOG], words[r + layout.R_FADE])
+    m = layout.REMEMBERED + slot * layout.MEMORY_WORDS
+    if load_integer(memory, m + layout.M_GRASP) != words[r + layout.R_GRASP]:  # a new grasp
+        store_integer(memory, m + layout.M_GRASP, words[r + layout.R_GRASP])
+        for k in range(layout.M_GRASP + 1, layout.MEMORY_WORDS):
             memory[m + k] = 0.0
-        put3(memory, m + M_POSITION, three(reading, D_POSITION))
+        put3(memory, m + layout.M_POSITION, three(reading, layout.D_POSITION))
         for k in range(4):
-            memory[m + M_TURN + k] = reading[D_QUATERNION + k]
-    x = three(reading, D_POSITION)
-    q = four(reading, D_QUATERNION)
-    scale = scratch[r + R_LENGTH_SCALE]
-    hand = add3(three(scratch, r + R_ORIGIN), scale3(scale, sub3(x, three(scratch, r + R_DEVICE_ORIGIN))))
-    hold = scratch[r + R_HOLD]
-    velocity = add3(three(scratch, r + R_TWIST + 3), scale3(hold, three(scratch, r + R_DRIFT + 3)))
-    gap = sub3(sub3(hand, three(scratch, r + R_POINT)), scale3(hold, velocity))
-    slip = sub3(scale3(scale, three(reading, D_VELOCITY)), velocity)
-    force = add3(scale3(scratch[r + R_STIFFNESS], gap), scale3(scratch[r + R_DAMPING], slip))
+            memory[m + layout.M_TURN + k] = reading[layout.D_QUATERNION + k]
+    x = three(reading, layout.D_POSITION)
+    q = four(reading, layout.D_QUATERNION)
+    scale = scratch[r + layout.R_LENGTH_SCALE]
+    hand = add3(three(scratch, r + layout.R_ORIGIN), scale3(scale, sub3(x, three(scratch, r + layout.R_DEVICE_ORIGIN))))
+    hold = scratch[r + layout.R_HOLD]
+    velocity = add3(three(scratch, r + layout.R_TWIST + 3), scale3(hold, three(scratch, r + layout.R_DRIFT + 3)))
+    gap = sub3(sub3(hand, three(scratch, r + layout.R_POINT)), scale3(hold, velocity))
+    slip = sub3(scale3(scale, three(reading, layout.D_VELOCITY)), velocity)
+    force = add3(scale3(scratch[r + layout.R_STIFFNESS], gap), scale3(scratch[r + layout.R_DAMPING], slip))
     torque = (0.0, 0.0, 0.0)
-    if scratch[r + R_TURN_STIFFNESS] > 0.0 or scratch[r + R_TURN_DAMPING] > 0.0:
-        wanted = quaternion_multiply(q, four(scratch, r + R_TURN))
-        turn = turn_from_to(matrix_quaternion(nine(scratch, r + R_ROTATION)), wanted)
-        spin = add3(three(scratch, r + R_TWIST), scale3(hold, three(scratch, r + R_DRIFT)))
-        slip = sub3(three(reading, D_TURN_RATE), spin)
-        torque = scale3(scratch[r + R_TURN_STIFFNESS], sub3(turn, scale3(hold, spin)))
-        torque = add3(torque, scale3(scratch[r + R_TURN_DAMPING], slip))
-    torque, force = what_is_left(scratch, r + R_YIELD, torque, force)
-    torque = limited(torque, scratch[r + R_TORQUE_LIMIT])
-    force = limited(force, scratch[r + R_FORCE_LIMIT])
+    if scratch[r + layout.R_TURN_STIFFNESS] > 0.0 or scratch[r + layout.R_TURN_DAMPING] > 0.0:
+        wanted = quaternion_multiply(q, four(scratch, r + layout.R_TURN))
+        turn = turn_from_to(matrix_quaternion(nine(scratch, r + layout.R_ROTATION)), wanted)
+        spin = add3(three(scratch, r + layout.R_TWIST), scale3(hold, three(scratch, r + layout.R_DRIFT)))
+        slip = sub3(three(reading, layout.D_TURN_RATE), spin)
+        torque = scale3(scratch[r + layout.R_TURN_STIFFNESS], sub3(turn, scale3(hold, spin)))
+        torque = add3(torque, scale3(scratch[r + layout.R_TURN_DAMPING], slip))
+    torque, force = what_is_left(scratch, r + layout.R_YIELD, torque, force)
+    torque = limited(torque, scratch[r + layout.R_TORQUE_LIMIT])
+    force = limited(force, scratch[r + layout.R_FORCE_LIMIT])
     size = dot3(force, force) + dot3(torque, torque) + dot3(hand, hand)
-    if not size < math.inf or memory[m + M_RELEASED] != 0.0:  # a device that says nonsense does nothing
+    if not size < math.inf or memory[m + layout.M_RELEASED] != 0.0:  # a device that says nonsense does nothing
         gain = 0.0
     if gain == 0.0:
-        memory[m + M_RELEASED] = 1.0  # for good: only a new grasp takes hold again
+        memory[m + layout.M_RELEASED] = 1.0  # for good: only a new grasp takes hold again
         force = (0.0, 0.0, 0.0)
         torque = (0.0, 0.0, 0.0)
     scratch[AT_GAIN + h] = gain
@@ -180,8 +108,8 @@ def pull(memory, scratch, h, now):
     put3(scratch, at + 3, x)
     for k in range(4):
         scratch[at + 6 + k] = q[k]
-    put3(scratch, at + 10, three(reading, D_VELOCITY))
-    put3(scratch, at + 13, three(reading, D_TURN_RATE))
+    put3(scratch, at + 10, three(reading, layout.D_VELOCITY))
+    put3(scratch, at + 13, three(reading, layout.D_TURN_RATE))
 
 
 @inlined
@@ -200,51 +128,51 @@ def what_is_left(scratch, o, torque, force):
 @routine
 def feel(memory, scratch, h, now):
     """What hand h feels, equation (2), as its output; and the energy that its device gave it."""
-    r = S_HANDS + h * RECORD
+    r = layout.S_HANDS + h * layout.RECORD
     words = scratch.view(int64)
-    slot = words[r + R_SLOT]
-    output = scratch[AT_OUTPUT : AT_OUTPUT + OUTPUT_WORDS]
+    slot = words[r + layout.R_SLOT]
+    output = scratch[AT_OUTPUT : AT_OUTPUT + layout.OUTPUT_WORDS]
     gain = scratch[AT_GAIN + h]
     w = six(scratch, AT_WRENCH + 6 * h)
     f = scale6(-1.0, w)
-    if words[r + R_FEEL] != FEEL_SPRING:
+    if words[r + layout.R_FEEL] != layout.FEEL_SPRING:
         a = hand_acceleration(scratch, scratch, h, AT_STATE, AT_ROWS)
-        f = add6(f, add6(scale6(gain, six(scratch, r + R_FEED)), times(scratch, r + R_OUT, 6, a)))
-    put6(output, O_WRENCH, w)
-    put6(output, O_FELT, f)
-    scale = scratch[r + R_FORCE_SCALE]
-    turn_scale = scale / scratch[r + R_LENGTH_SCALE]
-    m = REMEMBERED + slot * MEMORY_WORDS
+        f = add6(f, add6(scale6(gain, six(scratch, r + layout.R_FEED)), times(scratch, r + layout.R_OUT, 6, a)))
+    put6(output, layout.O_WRENCH, w)
+    put6(output, layout.O_FELT, f)
+    scale = scratch[r + layout.R_FORCE_SCALE]
+    turn_scale = scale / scratch[r + layout.R_LENGTH_SCALE]
+    m = layout.REMEMBERED + slot * layout.MEMORY_WORDS
     count_energy(memory, scratch, h, m)
-    force = scale3(scale, three(output, O_FELT + 3))
-    torque = scale3(turn_scale, three(output, O_FELT))
-    force = limited(force, scale * gain * scratch[r + R_FORCE_LIMIT])
-    torque = limited(torque, turn_scale * gain * scratch[r + R_TORQUE_LIMIT])
-    spring = scale3(-scale, three(output, O_WRENCH + 3))
-    spring_torque = scale3(-turn_scale, three(output, O_WRENCH))
-    if words[r + R_PASSIVE] != 0:
-        allowance = scratch[r + R_ALLOWANCE]
+    force = scale3(scale, three(output, layout.O_FELT + 3))
+    torque = scale3(turn_scale, three(output, layout.O_FELT))
+    force = limited(force, scale * gain * scratch[r + layout.R_FORCE_LIMIT])
+    torque = limited(torque, turn_scale * gain * scratch[r + layout.R_TORQUE_LIMIT])
+    spring = scale3(-scale, three(output, layout.O_WRENCH + 3))
+    spring_torque = scale3(-turn_scale, three(output, layout.O_WRENCH))
+    if words[r + layout.R_PASSIVE] != 0:
+        allowance = scratch[r + layout.R_ALLOWANCE]
         force, torque = within_account(memory, m, force, torque, spring, spring_torque, allowance, now)
     if not dot3(force, force) + dot3(torque, torque) < math.inf:
         force = (0.0, 0.0, 0.0)
         torque = (0.0, 0.0, 0.0)
-    put3(output, O_FELT, torque)
-    put3(output, O_FELT + 3, force)
-    put3(memory, m + M_FELT, torque)
-    put3(memory, m + M_FELT + 3, force)
-    put3(memory, m + M_PULL, spring_torque)
-    put3(memory, m + M_PULL + 3, spring)
-    store_integer(memory, m + M_TIME, now)
+    put3(output, layout.O_FELT, torque)
+    put3(output, layout.O_FELT + 3, force)
+    put3(memory, m + layout.M_FELT, torque)
+    put3(memory, m + layout.M_FELT + 3, force)
+    put3(memory, m + layout.M_PULL, spring_torque)
+    put3(memory, m + layout.M_PULL + 3, spring)
+    store_integer(memory, m + layout.M_TIME, now)
     whole = output.view(int64)
-    whole[O_TIME] = now
-    whole[O_GRASP] = words[r + R_GRASP]
-    whole[O_STATE] = HELD if gain == 1.0 else (FADING if gain > 0.0 else RELEASED)
-    output[O_GAIN] = gain
-    output[O_ENERGY] = memory[m + M_ENERGY]
-    output[O_LEAST] = memory[m + M_LEAST]
-    output[O_MOST] = memory[m + M_MOST]
-    put3(output, O_HAND, three(scratch, AT_HAND + HAND_WORDS * h))
-    leave(memory, OUTPUTS + slot * OUTPUT_POST, OUTPUT_WORDS, output, OUTPUT_WORDS)
+    whole[layout.O_TIME] = now
+    whole[layout.O_GRASP] = words[r + layout.R_GRASP]
+    whole[layout.O_STATE] = layout.HELD if gain == 1.0 else (layout.FADING if gain > 0.0 else layout.RELEASED)
+    output[layout.O_GAIN] = gain
+    output[layout.O_ENERGY] = memory[m + layout.M_ENERGY]
+    output[layout.O_LEAST] = memory[m + layout.M_LEAST]
+    output[layout.O_MOST] = memory[m + layout.M_MOST]
+    put3(output, layout.O_HAND, three(scratch, AT_HAND + HAND_WORDS * h))
+    leave(memory, layout.OUTPUTS + slot * layout.OUTPUT_POST, layout.OUTPUT_WORDS, output, layout.OUTPUT_WORDS)
 
 
 @routine
@@ -253,8 +181,8 @@ def couple(memory, scratch, now):
     words = scratch.view(int64)
     again = take_snapshot(memory, scratch)
     if again > 0:
-        store_integer(memory, H_RETRIES, load_integer(memory, H_RETRIES) + again)
-    count = min(max(words[S_COUNT], 0), HANDS)
+        store_integer(memory, layout.H_RETRIES, load_integer(memory, layout.H_RETRIES) + again)
+    count = min(max(words[layout.S_COUNT], 0), layout.HANDS)
     for h in range(count):
         pull(memory, scratch, h, now)
     for k in range(6 * count):
@@ -262,22 +190,22 @@ def couple(memory, scratch, now):
     answer_hands(scratch, scratch, AT_TURNED, AT_STATE, AT_ROWS)
     for h in range(count):
         feel(memory, scratch, h, now)
-    store_integer(memory, H_LAST_TICK, now)
-    store_integer(memory, H_TICKS, load_integer(memory, H_TICKS) + 1)
-    return now - words[S_TIME] if words[S_TIME] != 0 else -1
+    store_integer(memory, layout.H_LAST_TICK, now)
+    store_integer(memory, layout.H_TICKS, load_integer(memory, layout.H_TICKS) + 1)
+    return now - words[layout.S_TIME] if words[layout.S_TIME] != 0 else -1
 
 
 @inlined
 def take_snapshot(memory, scratch):
     """The last snapshot into the scratch: its first words say how many there are. One that says nonsense has no hands."""
-    start = scratch[:S_HANDS]
-    again = take(memory, SNAPSHOT, SNAPSHOT_WORDS, start, S_HANDS)
+    start = scratch[: layout.S_HANDS]
+    again = take(memory, layout.SNAPSHOT, layout.SNAPSHOT_WORDS, start, layout.S_HANDS)
     words = scratch.view(int64)
-    for _ in range(HANDS):
-        count = min(max(words[S_WORDS], S_HANDS), SNAPSHOT_WORDS)
-        more = take(memory, SNAPSHOT, SNAPSHOT_WORDS, scratch, count)
+    for _ in range(layout.HANDS):
+        count = min(max(words[layout.S_WORDS], layout.S_HANDS), layout.SNAPSHOT_WORDS)
+        more = take(memory, layout.SNAPSHOT, layout.SNAPSHOT_WORDS, scratch, count)
         again += max(more, 0)
-        if words[S_WORDS] <= count:
+        if words[layout.S_WORDS] <= count:
             break
     return again
 
@@ -293,3 +221,69 @@ def couple_many(memory, scratch, ticks):
     """So many ticks at once, by the clock, without waiting: what a benchmark times."""
     for _ in range(ticks):
         couple(memory, scratch, clock_ns())
+
+
+# ------------------------------------------------------------------------------------------------------------ passivity
+
+# The energy that a hand got, and the limit that keeps it from getting more than there is (passivity).
+#
+# A force f is held from tick to tick while the hand goes the way Δ. The coupling's own force s (spring and damper)
+# gives no more than was stored, inside the region that docs/haptics.md states. What a hand feels beyond it, x = f -
+# s, is the inertia of the body held: it gives while the body gets faster, and takes while it gets slower. The account
+#
+#     e = Σ (f - s)·Δ ≤ allowance                                                                  (7)  docs/haptics.md
+#
+# is kept by giving only the part α of x that cannot overdraw it: the next way differs from the last one by at most a
+# T², with a the largest acceleration of a hand.
+
+
+# A hand's own acceleration, and the lightest hand, with the device it holds, that a force may push.
+HAND_ACCELERATION, HAND_TURNING = 100.0, 1000.0  # [m/s², rad/s²]
+LIGHTEST_HAND, LIGHTEST_TURN = 0.05, 5e-5  # [kg, kg·m²]
+FIRST_TICK = 1e-3  # [s] taken for the time to the next tick where no tick was before, or long ago
+LONGEST_TICK = 0.1  # [s]
+
+
+@inlined
+def count_energy(memory, scratch, h, m):
+    """Energy given to the hand: the force held since the last tick times the way the hand went meanwhile.
+
+    Beside it what the coupling's own force would have given.
+    """
+    at = AT_HAND + HAND_WORDS * h
+    moved = sub3(three(scratch, at + 3), three(memory, m + layout.M_POSITION))
+    turned = turn_from_to(four(memory, m + layout.M_TURN), four(scratch, at + 6))
+    work = dot3(three(memory, m + layout.M_FELT + 3), moved) + dot3(three(memory, m + layout.M_FELT), turned)
+    spring_work = dot3(three(memory, m + layout.M_PULL + 3), moved) + dot3(three(memory, m + layout.M_PULL), turned)
+    if work - work == 0.0 and spring_work - spring_work == 0.0:
+        memory[m + layout.M_ENERGY] += work
+        memory[m + layout.M_SPRING] += spring_work
+    memory[m + layout.M_LEAST] = min(memory[m + layout.M_LEAST], memory[m + layout.M_ENERGY])
+    memory[m + layout.M_MOST] = max(memory[m + layout.M_MOST], memory[m + layout.M_ENERGY])
+    put3(memory, m + layout.M_POSITION, three(scratch, at + 3))
+    put3(memory, m + layout.M_MOVED, moved)
+    put3(memory, m + layout.M_TURNED, turned)
+    for k in range(4):
+        memory[m + layout.M_TURN + k] = scratch[at + 6 + k]
+
+
+@inlined
+def within_account(memory, m, force, torque, spring, spring_torque, allowance, now):
+    """The force and torque with as much of what goes beyond the coupling as the account covers, equation (7)."""
+    passed = 1e-9 * float(now - load_integer(memory, m + layout.M_TIME))
+    if not (passed > 0.0 and passed < LONGEST_TICK):
+        passed = FIRST_TICK
+    x = sub3(force, spring)
+    y = sub3(torque, spring_torque)
+    pushes = math.sqrt(max(dot3(force, force), dot3(spring, spring)))
+    twists = math.sqrt(max(dot3(torque, torque), dot3(spring_torque, spring_torque)))
+    more = passed * passed * (HAND_ACCELERATION + pushes / LIGHTEST_HAND)
+    turn = passed * passed * (HAND_TURNING + twists / LIGHTEST_TURN)
+    worst = dot3(x, three(memory, m + layout.M_MOVED)) + math.sqrt(dot3(x, x)) * more
+    worst += dot3(y, three(memory, m + layout.M_TURNED)) + math.sqrt(dot3(y, y)) * turn
+    left = allowance + memory[m + layout.M_SPRING] - memory[m + layout.M_ENERGY]
+    if worst > left:
+        part = max(left, 0.0) / worst
+        force = add3(spring, scale3(part, x))
+        torque = add3(spring_torque, scale3(part, y))
+    return force, torque

@@ -5,15 +5,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import shown, whole
 from linkwork.errors import StateError
 from linkwork.haptics.devices.device import Device, Reading, place, unit_quaternion
 from linkwork.haptics.sharing import layout as at
 from linkwork.haptics.sharing.memory import Output, leave_reading
-
-FloatArray = NDArray[np.float64]
 
 MOST_BUTTONS = 2**63 - 1
 SMOOTHING = 1e-3  # [s] time over which velocities are averaged: devices report positions in steps

@@ -4,27 +4,22 @@ import math
 
 from linkwork.core.jit import inlined
 from linkwork.dynamics.paths.path_segments import STATION_STATE
-from linkwork.haptics.sharing.layout import (
-    HANDS,
-    MOST_ROWS,
-    OUTPUT_WORDS,
-    READING_WORDS,
-    SNAPSHOT_WORDS,
-    STATIONS,
-)
+from linkwork.haptics.sharing import layout
 from linkwork.spatial.rotations import dot3, quaternion_conjugate, quaternion_log, quaternion_multiply, scale3
 
 # `scratch` of a tick: the snapshot, then a reading, an output, wrenches and rates of all hands, and the answers of bodies.
-AT_READING = SNAPSHOT_WORDS
-AT_OUTPUT = AT_READING + READING_WORDS
-AT_WRENCH = AT_OUTPUT + OUTPUT_WORDS  # 6 per hand
-AT_HAND = AT_WRENCH + 6 * HANDS  # per hand: where it is (3); position (3), quaternion (4), rates (6) of the device
+AT_READING = layout.SNAPSHOT_WORDS
+AT_OUTPUT = AT_READING + layout.READING_WORDS
+AT_WRENCH = AT_OUTPUT + layout.OUTPUT_WORDS  # 6 per hand
+AT_HAND = (
+    AT_WRENCH + 6 * layout.HANDS
+)  # per hand: where it is (3); position (3), quaternion (4), rates (6) of the device
 HAND_WORDS = 16
-AT_GAIN = AT_HAND + HAND_WORDS * HANDS  # per hand
-AT_TURNED = AT_GAIN + HANDS  # 6 per hand: the wrenches in the frames of the bodies
-AT_STATE = AT_TURNED + 6 * HANDS  # of the stations of the tree of segments
-AT_ROWS = AT_STATE + STATION_STATE * STATIONS  # what each row of constraints meets
-SCRATCH = AT_ROWS + MOST_ROWS
+AT_GAIN = AT_HAND + HAND_WORDS * layout.HANDS  # per hand
+AT_TURNED = AT_GAIN + layout.HANDS  # 6 per hand: the wrenches in the frames of the bodies
+AT_STATE = AT_TURNED + 6 * layout.HANDS  # of the stations of the tree of segments
+AT_ROWS = AT_STATE + STATION_STATE * layout.STATIONS  # what each row of constraints meets
+SCRATCH = AT_ROWS + layout.MOST_ROWS
 
 
 @inlined

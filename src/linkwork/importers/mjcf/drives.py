@@ -237,11 +237,6 @@ def _where(
     return None if frame is None else (frame, joint)
 
 
-def _is_centred(mujoco: Any, model: Any, kind: int, number: int) -> bool:
-    """Whether it sits on the frame of a body's inertia, and that is the body's own."""
-    return kind == int(mujoco.mjtObj.mjOBJ_BODY) and not model.body_ipos[number].any()
-
-
 def _sensor(model: Any, k: int, kind: str, name: str, where: tuple[str, str | None]) -> Sensor | None:
     frame, joint = where
     noise = float(model.sensor_noise[k])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from linkwork.core.files import checked_file
 from linkwork.errors import FormatError
-from linkwork.importers.limits import finite_number
+from linkwork.importers.attributes import finite_number
 from linkwork.importers.report import Report
 from linkwork.importers.xml_tree import Element, read_xml
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.importers.mocap.asf_text import ROOT, AsfBone, AsfText, read_amc, read_asf
 from linkwork.importers.mocap.skeleton import (
     Bone,
@@ -22,8 +22,6 @@ from linkwork.model.joints import Compound, Fixed, Free, Joint, Revolute, Spheri
 from linkwork.model.linkage import Linkage
 from linkwork.model.motion import Motion
 from linkwork.spatial.pose import Pose
-
-FloatArray = NDArray[np.float64]
 
 UPRIGHT = Pose(rpy=(0.5 * math.pi, 0.0, 0.0))  # Acclaim files have y up
 INCH = 0.0254  # [m] the file's `length` is that of an inch in its units

@@ -9,13 +9,11 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.files import checked_file
 from linkwork.errors import FormatError
 from linkwork.importers.report import Report
-
-FloatArray = NDArray[np.float64]
 
 ROOT = "root"
 LARGEST = 1e9  # no length or angle of a recording is as large, whatever its unit

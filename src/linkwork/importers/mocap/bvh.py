@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.errors import FormatError
 from linkwork.importers.mocap.bvh_text import BvhJoint, BvhText, read_bvh
 from linkwork.importers.mocap.skeleton import Bone, build_figure, euler_quaternions, guessed_unit, positive_number
@@ -18,8 +18,6 @@ from linkwork.model.joints import Compound, Fixed, Free, Joint, Revolute, Spheri
 from linkwork.model.linkage import Linkage
 from linkwork.model.motion import Motion
 from linkwork.spatial.pose import Pose
-
-FloatArray = NDArray[np.float64]
 
 UNITS = {
     "centimetres": 0.01,

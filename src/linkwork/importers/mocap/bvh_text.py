@@ -7,14 +7,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.files import checked_file
 from linkwork.errors import FormatError
-from linkwork.importers.limits import finite_number, whole_number
+from linkwork.importers.attributes import finite_number, whole_number
 from linkwork.importers.report import Report
-
-FloatArray = NDArray[np.float64]
 
 LARGEST = 1e9  # no length or angle of a recording is as large, whatever its unit
 

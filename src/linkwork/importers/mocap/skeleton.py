@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.errors import FormatError
 from linkwork.importers.mocap.body_segments import bone_masses
 from linkwork.importers.report import Report
@@ -17,8 +17,6 @@ from linkwork.model.joints import Free, Joint, Spherical
 from linkwork.model.linkage import Linkage
 from linkwork.model.shapes import Capsule, Sphere
 from linkwork.spatial.pose import Pose
-
-FloatArray = NDArray[np.float64]
 
 DENSITY = 1000.0  # [kg/m³] of the rods that stand for flesh and bone
 STUB = 0.01  # [m] a bone shorter than this is a ball

@@ -5,11 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from linkwork.importers.attributes import AttributeReader
-from linkwork.importers.repair import repair_inertias
 from linkwork.importers.report import Report
-from linkwork.importers.unphysical import accept_unphysical_inertia, weld_what_weighs_nothing
-from linkwork.importers.urdf.couplings import add_couplings
-from linkwork.importers.urdf.drives import add_drives
+from linkwork.importers.unphysical import accept_unphysical_inertia, repair_inertias, weld_what_weighs_nothing
+from linkwork.importers.urdf.drives import add_couplings, add_drives
 from linkwork.importers.urdf.joint import UrdfJoint, read_joint
 from linkwork.importers.urdf.link import Link, read_link
 from linkwork.importers.urdf.tree import check_joint_names, find_root, joints_by_child, unique_links

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.errors import ModelError
 from linkwork.model import layout
 from linkwork.model.actuators import Actuator, actuator_faults
@@ -35,9 +35,6 @@ from linkwork.model.model import Frame, Model, ModelArrays
 from linkwork.model.sensors import sensor_faults
 from linkwork.model.shapes import Shape
 from linkwork.spatial.pose import Pose, vector3
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
 
 
 @dataclass

@@ -7,17 +7,14 @@ from collections import Counter
 from itertools import chain
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import shown
 from linkwork.errors import ModelError
 from linkwork.model.inertia import NEGATIVE_TOLERANCE, SHORTEST, TOO_LARGE, TRIANGLE_TOLERANCE, Inertia
 from linkwork.model.linkage import WORLD, Body, Linkage
 from linkwork.model.shapes import Shape
 from linkwork.spatial.pose import Pose, vector3
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
 
 
 def label(body: Body) -> str:

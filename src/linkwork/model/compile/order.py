@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import IntArray
 from linkwork.core.jit import kernel
-
-IntArray = NDArray[np.int64]
 
 
 def depth_first_order(parent: IntArray) -> IntArray:

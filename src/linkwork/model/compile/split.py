@@ -12,9 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-IntArray = NDArray[np.int64]
-
-MOST_CHILDREN = 2  # with the joint to its parent a link has three
+from linkwork.core.arrays import IntArray
 
 
 class LinkTree(NamedTuple):

@@ -48,15 +48,7 @@ from linkwork.spatial.rotations import (
     sub3,
     tmatvec3,
 )
-from linkwork.spatial.vectors import (
-    ZERO6,
-    add6,
-    compose_pose,
-    cross_motion,
-    join,
-    scale6,
-    twist_to_child,
-)
+from linkwork.spatial.vectors import ZERO6, add6, compose_pose, cross_motion, join, scale6, twist_to_child
 
 SMALL_ANGLE2 = 1e-4  # angle squared, below which three terms of a series are exact to rounding
 

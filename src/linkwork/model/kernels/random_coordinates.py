@@ -7,10 +7,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.model import layout
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 def random_coordinates(

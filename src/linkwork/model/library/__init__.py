@@ -3,13 +3,12 @@
 from collections.abc import Callable
 
 from linkwork.model.library.ball_star import ball_star
-from linkwork.model.library.chains import bicycle_chain, chain, coil, snake
+from linkwork.model.library.chains import bicycle_chain, chain, coil, double_pendulum, pendulum, snake
 from linkwork.model.library.compass_biped import compass_biped
 from linkwork.model.library.four_bar import four_bar
 from linkwork.model.library.humanoid import humanoid
 from linkwork.model.library.millipede import millipede
 from linkwork.model.library.molecule import molecule
-from linkwork.model.library.pendulums import double_pendulum, pendulum
 from linkwork.model.library.random_trees import JOINT_KINDS, random_tree
 from linkwork.model.library.rods import net, rod
 from linkwork.model.library.trees import binary_tree, broom, caterpillar, star

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.errors import ModelError
 from linkwork.model.inertia import Inertia
 from linkwork.model.joints import (
@@ -28,7 +28,6 @@ from linkwork.model.library.parts import count, positive, yes_or_no
 from linkwork.model.linkage import Linkage
 from linkwork.spatial.pose import Pose, Vector3
 
-FloatArray = NDArray[np.float64]
 Generator = np.random.Generator
 Frame3 = tuple[Vector3, Vector3, Vector3]  # three directions at right angles
 

@@ -12,8 +12,8 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.errors import ModelError
 from linkwork.model import layout
 from linkwork.model.compile.compile import pack_options, pack_screws
@@ -24,9 +24,6 @@ from linkwork.model.model import Frame, Model, ModelArrays
 from linkwork.model.rerooting.reversal import flipped, flipped_coordinates, flipped_velocity, reversal_faults
 from linkwork.model.state import State
 from linkwork.spatial.pose import Pose
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 class Root(NamedTuple):

@@ -11,13 +11,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.model import layout
 from linkwork.model.joints import OPTIONS, Compound, Joint, Prismatic, Revolute, Screw, Screw3, Spherical
 from linkwork.spatial.pose import Pose
-
-FloatArray = NDArray[np.float64]
 
 PER_AXIS_OF_A_BALL = ("damping", "armature", "effort_limit", "velocity_limit")
 

@@ -7,14 +7,12 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.model import layout
 from linkwork.model.joints import Joint
 from linkwork.model.rerooting.reversal import screw_motion
 from linkwork.spatial.pose import Pose
-
-FloatArray = NDArray[np.float64]
 
 ITERATIONS = 60  # Gauss-Newton converges in less than ten where the pose can be reached
 CONVERGED = 1e-15  # a step below this part of the coordinates changes nothing any more

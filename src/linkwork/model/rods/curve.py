@@ -11,13 +11,13 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import shown
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.describe import tabled
 from linkwork.errors import ModelError
 
-FloatArray = NDArray[np.float64]
 Curve = Callable[[float], ArrayLike]
 
 FINE = 16  # samples per segment, from which lengths along a curve are measured
@@ -33,14 +33,12 @@ class Natural(NamedTuple):
     frame: FloatArray  # (m, 3, 3)  columns: tangent, and the two axes of the section
 
 
+@tabled
 class BSpline:
     """A curve near its control points: a B-spline that begins at the first point and ends at the last.
 
     points: (m, 3) [m]; degree: of its pieces, at most m − 1.
     """
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     def __init__(self, points: ArrayLike, degree: int = 3):
         self.points = _points(points, "BSpline: points")

@@ -5,34 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.arrays import FloatArray
+from linkwork.core.messages.describe import tabled
 from linkwork.model.joints import Fixed, Joint, Spherical
 from linkwork.spatial.pose import Pose
 
-FloatArray = NDArray[np.float64]
 
-
+@tabled
 @dataclass(frozen=True, slots=True)
 class Clamped:
     """An end that neither moves nor turns."""
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     @property
     def joint(self) -> Joint:
         return Fixed()
 
 
+@tabled
 @dataclass(frozen=True, slots=True)
 class Pinned:
     """An end that turns freely about a point."""
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     @property
     def joint(self) -> Joint:
@@ -48,6 +40,7 @@ class RodEnd(NamedTuple):
     length: float  # [m]
 
 
+@tabled
 @dataclass(frozen=True, slots=True, eq=False)
 class RodOn:
     """A rod in a linkage: the bodies behind its joints, from start to end, and where they are along it.
@@ -55,9 +48,6 @@ class RodOn:
     s (n,): length from the start to each joint [m]; spacing (n,): length that each stands for [m]
     curvature (n, 3): natural twist and bending about y and z [1/m]
     """
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     name: str
     bodies: tuple[str, ...]

@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import float_or_nan, shown
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.describe import tabled
 from linkwork.errors import ModelError
 from linkwork.model.rods.curve import Measured
 from linkwork.model.rods.refinement import segments_for
 from linkwork.model.rods.section import Material, Section, above_zero, round_section
-
-FloatArray = NDArray[np.float64]
 
 MOST = 10_000_000
 LONGEST = 1e100  # [m]
@@ -24,6 +22,7 @@ FEWEST_AUTO, MOST_AUTO = 4, 20_000
 TIP_ERROR = 0.25  # of a cantilever's deflection per (ℓ/λ)², the error of the midpoint rule for ∫ x² dx over x³/3
 
 
+@tabled
 @dataclass(frozen=True, slots=True)
 class RodDamping:
     """Damping of bending, twisting and stretching, by one physical number.
@@ -31,9 +30,6 @@ class RodDamping:
     time [s]: by which stress lags behind strain: σ = E (ε + time · dε/dt), Kelvin and Voigt; or
     ratio: part of critical damping of the mode of vibration with this `frequency` [Hz]; modes above it are damped more.
     """
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     time: float | None = None
     ratio: float | None = None

@@ -15,9 +15,9 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from linkwork.core.arrays import FloatArray
+
 Along = Callable[[FloatArray], FloatArray]  # a number at each of some lengths along a rod [m]
 
 ORDER_TWO = 4.0  # times less at twice as many segments

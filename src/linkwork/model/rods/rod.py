@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import finite, shown
 from linkwork.errors import ModelError
 from linkwork.model.inertia import Inertia
@@ -26,7 +26,6 @@ from linkwork.model.rods.numbers import Given, Numbers, rod_numbers
 from linkwork.model.shapes import Capsule, Shape
 from linkwork.spatial.pose import Pose, Vector3, vector3
 
-FloatArray = NDArray[np.float64]
 Held = Clamped | Pinned
 
 KINDS = ("ball", "hinges", "plane")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkwork.core.checks import float_or_nan, shown
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.describe import tabled
 from linkwork.errors import ModelError
 
 LARGEST = 1e50  # [m] of a section: its fourth power is a number
@@ -22,6 +22,7 @@ def above_zero(value: Any, what: str) -> float:
     return found
 
 
+@tabled
 @dataclass(frozen=True, slots=True)
 class Material:
     """E: Young's modulus [Pa]; nu: Poisson's ratio; density [kg/m³]."""
@@ -42,10 +43,8 @@ class Material:
         """Shear modulus [Pa]."""
         return self.E / (2.0 * (1.0 + self.nu))
 
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
-
+@tabled
 @dataclass(frozen=True, slots=True)
 class Section:
     """The cross section of a rod: area [m²], second moments about y and z [m⁴], torsion constant [m⁴].
@@ -64,9 +63,6 @@ class Section:
     def radius(self) -> float:
         """Of the circle with the same mean extent [m]."""
         return 0.25 * (self.width + self.height)
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
 
 def round_section(radius: float, inner: float = 0.0) -> Section:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.bundles import describe
 from linkwork.errors import StateError
 from linkwork.molecules.forces.kernel import move_as_one, wrenches_on_bodies
@@ -29,8 +30,6 @@ from linkwork.molecules.forces.tables import (
     FieldTables,
     aligned,
 )
-
-FloatArray = NDArray[np.float64]
 
 
 class Evaluation:

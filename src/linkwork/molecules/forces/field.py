@@ -6,10 +6,11 @@ from copy import copy
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import numbers, positive
-from linkwork.core.messages.describe import line_of_attributes, table_of_attributes
+from linkwork.core.messages.describe import described
 from linkwork.core.turns import TakesTurns
 from linkwork.dynamics.front import inverse_dynamics
 from linkwork.dynamics.inputs import as_state
@@ -24,20 +25,11 @@ from linkwork.molecules.forces.parameters import capacity_guess, pairs_of, terms
 from linkwork.molecules.forces.restraint_forces import RestraintTables, add_restraints
 from linkwork.molecules.forces.solvent.parameters import solvent_of
 from linkwork.molecules.forces.stiffness import stiffness_of_pairs
-from linkwork.molecules.forces.tables import (
-    LIST_BUILDS,
-    PAIRS,
-    Atoms,
-    FieldTables,
-    make_work,
-    padded,
-)
+from linkwork.molecules.forces.tables import LIST_BUILDS, PAIRS, Atoms, FieldTables, make_work, padded
 from linkwork.molecules.restraints import Restraints
 from linkwork.molecules.structure.atoms import AtomTable
 from linkwork.molecules.torsions.tree import TorsionTree
 from linkwork.statics.in_field import hessian, hessian_product
-
-FloatArray = NDArray[np.float64]
 
 SKIN = 0.1  # [nm] how much further than the cutoff the list of neighbours reaches
 
@@ -90,17 +82,13 @@ def poses_of(model: Model, q: ArrayLike) -> FloatArray:
     return np.asarray(world_poses(tree, body, screws, np.ascontiguousarray(q, dtype=float)))
 
 
+@described
 class CompiledField(FieldQuestions):
     """Lennard-Jones, Coulomb, 1-4 and torsion terms, maps of torsions, all terms across cut bonds, and implicit solvent.
 
     Pairs inside one body are left out: they exert no net wrench. Their energy, and that of bonds and angles that cannot
     change, is counted once, so that `energy` is that of the whole System.
     """
-
-    def __repr__(self) -> str:
-        return line_of_attributes(self)
-
-    _repr_html_ = table_of_attributes
 
     def __init__(self, atoms: AtomTable, tree: TorsionTree, system: Any, skin: float = SKIN):
         self.atom_table, self.tree, self.model = atoms, tree, tree.model

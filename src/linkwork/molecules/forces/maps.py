@@ -10,13 +10,11 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.jit import inlined
 from linkwork.errors import ModelError
 from linkwork.molecules.forces.dihedrals import dihedral, push_dihedral
-
-FloatArray = NDArray[np.float64]
 
 # Values and slopes at both ends of an interval → coefficients of the cubic between them
 HERMITE = np.array([[1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [-3.0, 3.0, -2.0, -1.0], [2.0, -2.0, 1.0, 1.0]])

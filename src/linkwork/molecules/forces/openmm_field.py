@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import shown, whole
-from linkwork.core.messages.describe import line_of_attributes, table_of_attributes
+from linkwork.core.messages.describe import described
 from linkwork.errors import ModelError, StateError
 from linkwork.molecules import extras
 from linkwork.molecules.checks import poses_for_kernel, wrenches_for_kernel
@@ -16,8 +16,6 @@ from linkwork.molecules.forces.field import FieldQuestions, atom_positions, pose
 from linkwork.molecules.forces.kernel import wrenches_of_forces
 from linkwork.molecules.structure.atoms import AtomTable
 from linkwork.molecules.torsions.tree import TorsionTree
-
-FloatArray = NDArray[np.float64]
 
 MOST_THREADS = 1024  # OpenMM ends the program where the system cannot make as many
 FURTHEST = 1e9  # [nm] from the origin
@@ -30,17 +28,13 @@ BONDED = {  # terms that rigid parts make constant: class → (how to count, rea
 }
 
 
+@described
 class OpenMMField(FieldQuestions):
     """Forces of an OpenMM System, gathered into wrenches.
 
     Bonds, angles and torsions that cannot change are left out of the evaluation; their energy is counted once, so that
     `energy` is that of the whole System (to the precision of the platform: single on "CPU", double on "Reference").
     """
-
-    def __repr__(self) -> str:
-        return line_of_attributes(self)
-
-    _repr_html_ = table_of_attributes
 
     def __init__(
         self,

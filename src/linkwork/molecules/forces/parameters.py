@@ -6,16 +6,13 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.errors import ModelError
 from linkwork.molecules.forces.bonded_forces import COULOMB
 from linkwork.molecules.forces.maps import maps_of
 from linkwork.molecules.forces.tables import BLOCK, Pairs, Terms, aligned, padded
 from linkwork.molecules.structure.atoms import AtomTable
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 NO_CUTOFF2 = 1e29  # [nm²] below the square of the distance that masked lanes are moved to (pair_forces.BEYOND2)
 NO_REACH = 1e12  # [nm]

@@ -20,16 +20,13 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.jit import inlined, kernel
 from linkwork.dynamics.quantities.motion import body_poses, body_twists
 from linkwork.model.state import State
 from linkwork.molecules.forces.tables import CUTOFF2, REACTION_K, SWITCH, SWITCH_SLOPE
 from linkwork.spatial.vectors import add6
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 class StiffnessTables(NamedTuple):

@@ -9,11 +9,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.bundles import Float1, Float2, Int1, Int2, reader
 
-FloatArray = NDArray[np.float64]
 BLOCK = 8  # atoms in a block: the lanes of a vector
 
 # settings of the pair terms

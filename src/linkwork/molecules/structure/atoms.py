@@ -7,10 +7,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from linkwork.core.arrays import FloatArray, IntArray
 
 HYDROGEN, CARBON, NITROGEN, OXYGEN, SULFUR = 1, 6, 7, 8, 16
 

@@ -10,8 +10,8 @@ from io import StringIO
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.errors import FormatError, LinkworkError
 from linkwork.molecules import extras
 from linkwork.molecules.forces.force_fields import explain_template_error, load_force_field, with_cutoff
@@ -20,8 +20,6 @@ from linkwork.molecules.structure.peptides import opposite
 from linkwork.molecules.structure.reading import Piece
 from linkwork.molecules.structure.report import PreparationReport
 from linkwork.molecules.structure.special import add_bonds, define_hydrogens
-
-FloatArray = NDArray[np.float64]
 
 LETTERS = string.ascii_uppercase + string.ascii_lowercase + string.digits
 PDB_ATOMS = 99_000  # more do not fit the columns of a PDB file

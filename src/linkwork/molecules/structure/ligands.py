@@ -13,14 +13,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.molecules import extras
 from linkwork.molecules.structure.atoms import neighbour_lists
 from linkwork.molecules.structure.report import PreparationReport
 from linkwork.molecules.torsions.bond_graph import Bond, bridges
-
-FloatArray = NDArray[np.float64]
 
 # σ [nm] and ε [kJ/mol] of the element's usual type (Wang, Wolf, Caldwell, Kollman and Case 2004)
 LENNARD_JONES = {

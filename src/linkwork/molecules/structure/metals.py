@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.molecules import extras
-
-FloatArray = NDArray[np.float64]
 
 HOLDS = 0.28  # [nm] a metal nearer than this to sulfur or nitrogen is held by it: 0.20 to 0.25 in most structures
 VARIANTS = {("CYS", "SG"): "CYM", ("HIS", "NE2"): "HID", ("HIS", "ND1"): "HIE"}  # by the atom that holds the metal

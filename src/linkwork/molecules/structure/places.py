@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.errors import ModelError
 from linkwork.molecules.structure.atoms import AtomTable
-
-FloatArray = NDArray[np.float64]
 
 
 def dihedral(a: FloatArray, b: FloatArray, c: FloatArray, d: FloatArray) -> float:

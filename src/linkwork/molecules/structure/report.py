@@ -6,13 +6,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.describe import tabled
 
 
+@tabled
 class Change(NamedTuple):
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
-
     kind: str  # "altloc", "ligand", "water", "ion", "hydrogens", "residue", "gap", "end", "atoms", "protonation", ...
     where: str  # chain:residue, a chain, or "" for the whole structure
     what: str
@@ -21,11 +19,10 @@ class Change(NamedTuple):
         return f"{self.kind}: {self.where + ': ' if self.where else ''}{self.what}"
 
 
+@tabled
 @dataclass
 class PreparationReport:
     """Every change that was made, in the order it was made."""
-
-    _repr_html_ = table_of_attributes
 
     source: str
     changes: list[Change] = field(default_factory=list)

@@ -10,11 +10,9 @@ from io import StringIO
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.molecules import extras
-
-FloatArray = NDArray[np.float64]
 
 LONGEST_PEPTIDE = 0.2  # [nm]
 BACKBONE = {"N", "CA", "C"}  # DGN is D-glutamine in files and a nucleoside in force fields

@@ -9,14 +9,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.arrays import FloatArray, IntArray
+from linkwork.core.messages.describe import tabled
 from linkwork.core.messages.warning import warn_user
 from linkwork.molecules.structure.report import PreparationReport
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 CLOSE = 0.3  # [nm] distance up to which pairs are looked at: atoms that touch stand 0.2 (O to H) to 0.4 nm apart
 STRAINED = 100.0  # [kJ/mol] in bonds and angles of one rigid part, from which it is reported; usual ones have 10 to 50
@@ -25,22 +22,18 @@ HOPELESS = 1000.0  # [kJ/mol] of repulsion of one pair: no run survives it
 MOST = 5  # parts and pairs that a report names
 
 
+@tabled
 class Strain(NamedTuple):
     """A rigid part whose bonds and angles are not at rest."""
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     body: str
     energy: float  # [kJ/mol] in its bonds and angles
     worst: str  # bond or angle
 
 
+@tabled
 class Clash(NamedTuple):
     """Two atoms, not bonded to each other, that stand too close."""
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     first: str
     second: str
@@ -48,11 +41,9 @@ class Clash(NamedTuple):
     energy: float  # [kJ/mol] of Lennard-Jones
 
 
+@tabled
 class Geometry(NamedTuple):
     """What a force field says about the geometry that is frozen, worst first."""
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     strained: tuple[Strain, ...]  # every rigid part of several atoms
     clashes: tuple[Clash, ...]  # every pair that repels by more than TIGHT

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.errors import ModelError
 from linkwork.model.inertia import Inertia
 from linkwork.model.joints import Compound, Free, Joint, Prismatic, Revolute
@@ -21,9 +21,6 @@ from linkwork.molecules.structure.atoms import AtomTable, neighbour_lists
 from linkwork.molecules.torsions.bond_graph import Bond
 from linkwork.molecules.torsions.names import torsion_name
 from linkwork.spatial.pose import Pose
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 STRAIGHT = 1e-6  # least moment over largest at which the atoms of a body count as a straight line
 THIN = 1e-3  # [Da nm²] what a straight molecule gets about its own line, where it has no inertia

@@ -24,10 +24,6 @@ DESCRIPTION = "zarr.json"
 STORED = np.dtype("<u4")
 
 
-def bytes_sum(data: bytes | memoryview) -> int:
-    return zlib.crc32(data)
-
-
 def array_sum(values: NDArray[Any]) -> int:
     return zlib.crc32(np.ascontiguousarray(values).tobytes())
 

@@ -7,14 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.errors import MissingExtraError
 from linkwork.importers.mocap.body_segments import segment_of, side_of
 from linkwork.model.model import Model
 from linkwork.scenarios.motion.efforts import MotionAnalysis
-
-FloatArray = NDArray[np.float64]
 
 SIDES = (("left", "#1f4e8c"), ("right", "#c8502d"))
 JOINTS = ("hip", "knee", "ankle")  # where thigh, shank and foot begin

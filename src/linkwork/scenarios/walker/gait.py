@@ -7,6 +7,7 @@ impact is the plastic one of `lw.reroot(..., project=True)`. Stępień et al. 20
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -20,7 +21,6 @@ from linkwork.errors import StateError
 from linkwork.model.library.compass_biped import HINGE, compass_biped
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.scenarios.walker.events import find_root
 
 STEPS_PER_SECOND = 400  # of the integrator, for legs of 1 m: the energy then keeps eleven digits over a stride
 LONGEST = 5.0  # [s] for legs of 1 m; a swing that takes longer does not come down
@@ -232,3 +232,39 @@ def refuse_fall(walker: Walker, stance: Stance, time: float) -> None:
         )
     if time > LONGEST * walker.time_unit:
         raise StateError(f"the swing foot does not come down within {time:.1f} s; the walker has no step from here.")
+
+
+MOST = 100  # bisection alone would need 60
+
+
+def find_root(f: Callable[[float], float], a: float, b: float, fa: float, fb: float) -> float:
+    """The argument in [a, b] at which f is zero, f(a) and f(b) of different sign, to the last digits.
+
+    False position with the Illinois rule: it keeps the root bracketed and converges faster than linearly.
+    """
+    if fa == 0.0:
+        return a
+    if fb == 0.0:
+        return b
+    best, smallest = (a, abs(fa)) if abs(fa) < abs(fb) else (b, abs(fb))
+    side = 0
+    for _ in range(MOST):
+        x = (fa * b - fb * a) / (fa - fb)
+        if not min(a, b) < x < max(a, b):
+            break  # the bracket is as small as doubles allow
+        fx = f(x)
+        if abs(fx) < smallest:
+            best, smallest = x, abs(fx)
+        if fx == 0.0:
+            break
+        if (fx > 0.0) == (fb > 0.0):
+            b, fb = x, fx
+            if side < 0:
+                fa *= 0.5
+            side = -1
+        else:
+            a, fa = x, fx
+            if side > 0:
+                fb *= 0.5
+            side = 1
+    return best

@@ -16,15 +16,7 @@ from numpy.typing import NDArray
 
 from linkwork.core.arrays import FloatArray
 from linkwork.errors import StateError
-from linkwork.scenarios.walker.gait import (
-    SLOPE,
-    Stance,
-    Step,
-    Walker,
-    first_step,
-    standing,
-    walk_one_step,
-)
+from linkwork.scenarios.walker.gait import SLOPE, Stance, Step, Walker, first_step, standing, walk_one_step
 
 RESIDUAL = 1e-11  # of the fixed point [rad, rad/s]: the noise of the step map is some 1e-13
 NEWTON_STEPS = 25

@@ -17,14 +17,14 @@ from linkwork.scene.methods.method import (
     Options,
     plain_options,
     with_actions,
+    with_weights,
 )
 from linkwork.scene.obstacles import contact_of
 from linkwork.scene.reading import checks as must_be
+from linkwork.scene.reading.checks import Key
 from linkwork.scene.reading.faults import Faults
-from linkwork.scene.reading.keys import Key
 from linkwork.scene.targets import find_joints
 from linkwork.scene.waters import water_of
-from linkwork.scene.weights import with_weights
 from linkwork.simulation.integrators.names import AUTO, INTEGRATORS
 from linkwork.simulation.protocol import Simulation
 

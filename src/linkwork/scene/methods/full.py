@@ -22,8 +22,8 @@ from linkwork.scene.methods.method import (
 )
 from linkwork.scene.obstacles import contact_of
 from linkwork.scene.reading import checks as must_be
+from linkwork.scene.reading.checks import Key
 from linkwork.scene.reading.faults import Faults
-from linkwork.scene.reading.keys import Key
 from linkwork.scene.waters import water_of
 from linkwork.simulation.integrators.names import AUTO
 from linkwork.simulation.protocol import Simulation

@@ -17,8 +17,8 @@ from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.scene.methods.method import ONLY_ADAPTIVE_PINS, Found, Method, Options, plain_options, with_actions
 from linkwork.scene.reading import checks as must_be
+from linkwork.scene.reading.checks import Key
 from linkwork.scene.reading.faults import Faults
-from linkwork.scene.reading.keys import Key
 from linkwork.simulation.integrators.names import AUTO, INTEGRATORS
 from linkwork.simulation.protocol import Simulation
 

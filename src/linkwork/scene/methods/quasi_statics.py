@@ -17,11 +17,11 @@ from linkwork.scene.methods.method import (
     Options,
     plain_options,
     with_actions,
+    with_weights,
 )
 from linkwork.scene.reading import checks as must_be
+from linkwork.scene.reading.checks import Key
 from linkwork.scene.reading.faults import Faults
-from linkwork.scene.reading.keys import Key
-from linkwork.scene.weights import with_weights
 from linkwork.simulation.protocol import Simulation
 
 

@@ -11,8 +11,8 @@ from linkwork.model.state import State
 from linkwork.scene.methods.method import Found, Method, Options
 from linkwork.scene.model import build_model
 from linkwork.scene.reading import checks as must_be
+from linkwork.scene.reading.checks import Key
 from linkwork.scene.reading.faults import Faults
-from linkwork.scene.reading.keys import Key
 from linkwork.simulation.protocol import Simulation
 
 

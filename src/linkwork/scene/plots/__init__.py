@@ -11,14 +11,11 @@ from pathlib import Path
 from linkwork.core.units import told_in
 from linkwork.errors import LinkworkError, MissingExtraError
 from linkwork.record.recording import Recording
-from linkwork.scene.plots.efforts import effort_panels
-from linkwork.scene.plots.energy import energy_panels
-from linkwork.scene.plots.joints import joint_panels
+from linkwork.scene.plots.joints import effort_panels, joint_panels, sensor_panels
 from linkwork.scene.plots.motion import motion_panels
 from linkwork.scene.plots.paths import path_panels
 from linkwork.scene.plots.rods import rod_panels
-from linkwork.scene.plots.sensors import sensor_panels
-from linkwork.scene.plots.work import work_panels
+from linkwork.scene.plots.work import energy_panels, work_panels
 
 SIZE = (4.6, 3.5)  # width and height of a panel [inch]
 IN_A_ROW = 3

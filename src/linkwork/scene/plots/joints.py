@@ -92,3 +92,37 @@ def _most_moved_joints(recording: Recording, most: int = 4) -> list[str]:
         if reach[k] > 0.0 and model.joints[i].nq == 1:
             names[model.joint_names[i]] = None
     return list(names)[:most]
+
+
+MOST = 6  # sensors that are drawn
+
+
+def sensor_panels(recording: Recording) -> list[Panel]:
+    """Of the first sensors that were recorded."""
+    panels: list[Panel] = []
+    for name in recording.sensors[:MOST]:
+        found = recording.sensor(name)
+        if len(found.times) < 2:
+            continue
+        for unit in dict.fromkeys(found.units):
+            lines = {c: found.values[:, k] for k, c in enumerate(found.channels) if found.units[k] == unit}
+            panels += panels_of_lines(f"sensor {name}", found.times, lines, "reading", unit)
+    return panels
+
+
+def effort_panels(recording: Recording, patterns: Sequence[str]) -> list[Panel]:
+    """All that acts on each joint along its motion, and below it what motors and given efforts do of that."""
+    if not patterns:
+        return []
+    total: dict[str, FloatArray] = {}
+    driven: dict[str, FloatArray] = {}
+    for name in choose_joints(recording.model, patterns):
+        whole = recording.joint_effort(name)
+        drive = recording.joint_effort(name, "motors") + recording.joint_effort(name, "given")
+        for k in range(whole.shape[1]):
+            label = name if whole.shape[1] == 1 else f"{name} {k}"
+            total[label], driven[label] = whole[:, k], drive[:, k]
+    panels = panels_of_lines("efforts", recording.times, total, "effort", "N·m or N")
+    if any(np.any(line) for line in driven.values()):
+        panels += panels_of_lines("efforts of motors", recording.times, driven, "effort", "N·m or N")
+    return panels

@@ -9,15 +9,7 @@ import numpy as np
 
 from linkwork.core.arrays import FloatArray
 from linkwork.record.recording import Recording
-from linkwork.scene.plots.panel import (
-    COLORS,
-    LINES,
-    Panel,
-    draw_lines,
-    finish,
-    fitting_unit,
-    scene_of,
-)
+from linkwork.scene.plots.panel import COLORS, LINES, Panel, draw_lines, finish, fitting_unit, scene_of
 
 LOOKED_AT = 24  # frames compared to find what moves most
 NEAR = 0.2  # ways shorter than this part of the distance from the origin are drawn from their start

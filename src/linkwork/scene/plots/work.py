@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.units import unit as told_unit
 from linkwork.record.recording import Recording
-from linkwork.scene.plots.panel import COLORS, Panel, finish_over_time, method_of, series
+from linkwork.scene.plots.panel import COLORS, Panel, draw_lines, finish_over_time, method_of, series
 
 DEFAULT_MEASURES = {"quasi-statics": "relative_joint", "adaptive": "absolute_joint"}
 SHORT = 10.0  # largest over smallest bound, below which a logarithmic axis has too few numbers
@@ -79,3 +80,33 @@ def _strikes(recording: Recording) -> list[Panel]:
         axes.set_ylabel(f"length of the step [{told_unit('m')}]", fontsize=9)
 
     return [Panel("steps", draw)]
+
+
+NAMES = {"kinetic_energy": "kinetic", "potential_energy": "potential", "energy": "total"}
+ROUNDING = 1e-13  # relative change that is none
+
+
+def energy_panels(recording: Recording) -> list[Panel]:
+    found = {label: values for name, label in NAMES.items() if (values := series(recording, name)) is not None}
+    scale = max((float(np.nanmax(np.abs(values))) for values in found.values()), default=0.0)
+    moving = {
+        label: values for label, values in found.items() if np.nanmax(values) - np.nanmin(values) > ROUNDING * scale
+    }
+    if not moving:
+        return []
+    if len(moving) == 2 and "total" in moving:  # only one of the parts changes, so the total says nothing new
+        del moving["total"]
+    elif len(moving) > 1 and "total" in found:  # a total that stays is worth a line
+        moving["total"] = found["total"]
+
+    def draw(axes: Any) -> None:
+        # Potential energy has no zero of its own: it begins at zero, as the total does, so that the exchange shows.
+        lines = {label: values if label == "kinetic" else values - _first(values) for label, values in moving.items()}
+        shifted = "" if list(moving) == ["kinetic"] else ", from its start"
+        draw_lines(axes, recording.times, lines, f"energy{shifted}", "J")
+
+    return [Panel("energy", draw)]
+
+
+def _first(values: FloatArray) -> float:
+    return float(values[np.isfinite(values)][0])

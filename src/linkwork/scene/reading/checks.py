@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -34,22 +35,27 @@ def is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
-def number(low: float = -math.inf, high: float = math.inf, *, above: bool = False) -> Check:
-    """A finite number of at least `low` (or above it) and at most `high`."""
-    sign = ">" if above else "≥"
-    rule = (
-        "a finite number"
-        + (f" {sign} {low:g}" if low > -math.inf else "")
-        + (f" ≤ {high:g}" if high < math.inf else "")
-    )
+def must(fits: Callable[[Any], bool], rule: str, form: Callable[[Any], Any] = lambda value: value) -> Check:
+    """The value in its form where it fits; else a fault that gives the rule."""
 
-    def check(value: Any, path: KeyPath, faults: Faults) -> float | None:
-        if is_number(value) and low <= value <= high and not (above and value == low):
-            return float(value)
+    def check(value: Any, path: KeyPath, faults: Faults) -> Any:
+        if fits(value):
+            return form(value)
         faults.add(path, f"{dotted(path)} is {shown(value)}; it must be {rule}.")
         return None
 
     return check
+
+
+def number(low: float = -math.inf, high: float = math.inf, *, above: bool = False) -> Check:
+    """A finite number of at least `low` (or above it) and at most `high`."""
+    least = f" {'>' if above else '≥'} {low:g}" if low > -math.inf else ""
+    most = f" ≤ {high:g}" if high < math.inf else ""
+
+    def fits(value: Any) -> bool:
+        return is_number(value) and low <= value <= high and not (above and value == low)
+
+    return must(fits, f"a finite number{least}{most}", float)
 
 
 def friction(value: Any, path: KeyPath, faults: Faults) -> Any:
@@ -60,29 +66,16 @@ def friction(value: Any, path: KeyPath, faults: Faults) -> Any:
 
 
 def whole(low: int = 0, high: int | None = None) -> Check:
-    rule = f"a whole number of at least {low}" + (f" and at most {high:,}" if high is not None else "")
+    def fits(value: Any) -> bool:
+        return (
+            isinstance(value, int) and not isinstance(value, bool) and low <= value <= (value if high is None else high)
+        )
 
-    def check(value: Any, path: KeyPath, faults: Faults) -> int | None:
-        if isinstance(value, int) and not isinstance(value, bool) and low <= value <= (value if high is None else high):
-            return value
-        faults.add(path, f"{dotted(path)} is {shown(value)}; it must be {rule}.")
-        return None
-
-    return check
+    return must(fits, f"a whole number of at least {low}" + (f" and at most {high:,}" if high is not None else ""))
 
 
-def boolean(value: Any, path: KeyPath, faults: Faults) -> bool | None:
-    if isinstance(value, bool):
-        return value
-    faults.add(path, f"{dotted(path)} is {shown(value)}; it must be true or false.")
-    return None
-
-
-def text(value: Any, path: KeyPath, faults: Faults) -> str | None:
-    if isinstance(value, str) and value.strip():
-        return value
-    faults.add(path, f"{dotted(path)} is {shown(value)}; it must be text that is not empty.")
-    return None
+boolean = must(lambda value: isinstance(value, bool), "true or false")
+text = must(lambda value: isinstance(value, str) and bool(value.strip()), "text that is not empty")
 
 
 def choice(*names: str) -> Check:
@@ -98,26 +91,26 @@ def choice(*names: str) -> Check:
 def vector(*sizes: int) -> Check:
     """As many finite numbers as one of `sizes`."""
 
-    def check(value: Any, path: KeyPath, faults: Faults) -> list[float] | None:
-        if isinstance(value, list) and len(value) in sizes and all(map(is_number, value)):
-            return [float(x) for x in value]
-        wanted = " or ".join(map(str, sizes))
-        faults.add(path, f"{dotted(path)} is {shown(value)}; it must be {wanted} finite numbers in a list.")
-        return None
+    def fits(value: Any) -> bool:
+        return isinstance(value, list) and len(value) in sizes and all(map(is_number, value))
 
-    return check
+    return must(
+        fits, f"{' or '.join(map(str, sizes))} finite numbers in a list", lambda value: [float(x) for x in value]
+    )
 
 
-def grid(value: Any, path: KeyPath, faults: Faults) -> list[list[float]] | None:
-    """Rows of finite numbers, all of one length; at least two of both."""
+def _is_grid(value: Any) -> bool:
     rows = value if isinstance(value, list) else []
-    if len(rows) > 1 and all(isinstance(row, list) and all(map(is_number, row)) for row in rows):
-        lengths = {len(row) for row in rows}
-        if len(lengths) == 1 and min(lengths) > 1:
-            return [[float(x) for x in row] for row in rows]
-    wanted = "a list of at least two rows of at least two finite numbers, all rows of one length"
-    faults.add(path, f"{dotted(path)} is {shown(value)}; it must be {wanted}.")
-    return None
+    if len(rows) < 2 or not all(isinstance(row, list) and all(map(is_number, row)) for row in rows):
+        return False
+    return len({len(row) for row in rows}) == 1 and len(rows[0]) > 1
+
+
+grid = must(
+    _is_grid,
+    "a list of at least two rows of at least two finite numbers, all rows of one length",
+    lambda value: [[float(x) for x in row] for row in value],
+)
 
 
 def numbers(low: float = -math.inf, *, above: bool = False) -> Check:
@@ -143,14 +136,12 @@ def weights(value: Any, path: KeyPath, faults: Faults) -> Any:
     return found if len(faults) == before else None
 
 
-def texts(value: Any, path: KeyPath, faults: Faults) -> list[str] | None:
-    """Names: one, or a list of them."""
-    if isinstance(value, str):
-        value = [value]
-    if isinstance(value, list) and value and all(isinstance(name, str) and name for name in value):
-        return value
-    faults.add(path, f"{dotted(path)} is {shown(value)}; it must be a name or a list of names.")
-    return None
+def _are_names(value: Any) -> bool:
+    names = [value] if isinstance(value, str) else value
+    return isinstance(names, list) and bool(names) and all(isinstance(name, str) and name for name in names)
+
+
+texts = must(_are_names, "a name or a list of names", lambda value: [value] if isinstance(value, str) else value)
 
 
 def anything(value: Any, path: KeyPath, faults: Faults) -> Any:
@@ -232,3 +223,20 @@ def _time_table(value: dict[str, Any], path: KeyPath, faults: Faults, size: int)
     elif isinstance(times, list) and len(times) != len(values):
         faults.add(path, f"{dotted(path)} has {len(times)} times and {len(values)} values; give as many of both.")
     return value if len(faults) == before else None
+
+
+# ------------------------------------------------------------------------------------------------------- keys of tables
+
+
+@dataclass(frozen=True)
+class Key:
+    """One key: how it is checked, what it means, and what stands for it when it is absent (None: nothing)."""
+
+    check: Check
+    meaning: str
+    unit: str = ""
+    default: Any = None
+    required: bool = False
+
+
+Keys = Mapping[str, Key]

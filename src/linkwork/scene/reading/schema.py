@@ -11,9 +11,8 @@ from linkwork.core.units import told_in, unit
 from linkwork.scene.methods import METHODS
 from linkwork.scene.obstacles import CONTACT, OBSTACLE
 from linkwork.scene.reading import checks as must_be
-from linkwork.scene.reading.checks import kind_of
+from linkwork.scene.reading.checks import Key, Keys, kind_of
 from linkwork.scene.reading.faults import Faults, dotted
-from linkwork.scene.reading.keys import Key, Keys
 from linkwork.scene.reading.lines import KeyPath
 from linkwork.scene.sensors import SENSOR
 from linkwork.scene.waters import WATER

@@ -8,12 +8,10 @@ Rows of ball joints have no translation; what does not turn has the identity the
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.derivatives.stepping.charts import Charts
 from linkwork.derivatives.stepping.turning import hat
-
-FloatArray = NDArray[np.float64]
 
 TERMS = 40  # of series that end after some 25 for turns below π
 

@@ -14,8 +14,8 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.derivatives import forward
 from linkwork.derivatives.kinematics import Moving
 from linkwork.derivatives.stepping.explicit_steps import moved_back
@@ -30,8 +30,6 @@ from linkwork.loops.system import LoopSystem, loop_plan
 from linkwork.model import layout
 from linkwork.model.model import Model
 from linkwork.model.state import State
-
-FloatArray = NDArray[np.float64]
 
 MOST, ENOUGH = 30, 1e-15  # corrections, and the part of what was there at first that may be left
 MISSED = 1e-7  # part of the displacements and velocities: loops are closed to 1e-10 [rad, m and per second]

@@ -10,8 +10,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.derivatives.stepping.accelerations import Accelerations, Total
 from linkwork.derivatives.stepping.charts import Charts
 from linkwork.derivatives.stepping.explicit_steps import RungeKutta, Stage
@@ -32,8 +32,6 @@ from linkwork.simulation.integrators.dormand_prince import (
     STAGES,
 )
 from linkwork.simulation.moving import SUBSTEP_WISH
-
-FloatArray = NDArray[np.float64]
 
 APART = 1e-9  # part of coordinates and velocities: other substeps would differ by what `rtol` allows, or end elsewhere
 MOST_SUBSTEPS = 100_000

@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.derivatives.gradients import Gradients
 from linkwork.derivatives.stepping.accelerations import solve
 from linkwork.derivatives.stepping.euler import springs_of
@@ -21,8 +21,6 @@ from linkwork.derivatives.sweeps.kinematic_sweeps import spring_pulls
 from linkwork.model import layout
 from linkwork.model.model import Model
 from linkwork.model.state import State
-
-FloatArray = NDArray[np.float64]
 
 
 def turns_fast(twists: FloatArray, h: float) -> bool:

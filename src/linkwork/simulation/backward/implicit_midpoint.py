@@ -18,8 +18,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.derivatives import forward, inverse
 from linkwork.derivatives.kinematics import Moving, energy_vjp
 from linkwork.derivatives.krylov import solve_by_products
@@ -29,8 +29,6 @@ from linkwork.derivatives.stepping.step_gradients import UNSEEN, Seen, StepGradi
 from linkwork.errors import StateError
 from linkwork.model import layout
 from linkwork.model.state import State
-
-FloatArray = NDArray[np.float64]
 
 BALANCED = 1e-10  # part of the energies that a balanced step may miss: it is solved to 1e-12 of the velocities
 

@@ -8,16 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from linkwork.core.arrays import FloatArray
 from linkwork.derivatives.stepping.floating import FloatingTrees
 from linkwork.derivatives.stepping.step_gradients import UNSEEN, Seen, StepGradients, StepMap
 from linkwork.model.compile.floating_trees import floating_trees
 from linkwork.model.state import State
 from linkwork.simulation.backward.touching import Found, TouchingStep
-
-FloatArray = NDArray[np.float64]
 
 
 class MeetingStep(StepMap):

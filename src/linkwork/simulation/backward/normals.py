@@ -18,12 +18,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from linkwork.contact.geometry import solids
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from linkwork.core.arrays import FloatArray, IntArray
 
 POINT, LINE, FLAT = range(3)
 ALIGNED = 1e-6  # of unit vectors

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from linkwork.contact import contact_list as cl
 from linkwork.contact import points as cp
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.derivatives.kinematics import Moving
 from linkwork.derivatives.stepping.euler import EulerStep, Touched
 from linkwork.derivatives.stepping.step_gradients import Seen
@@ -28,9 +29,6 @@ from linkwork.simulation.backward.closing import Closing
 from linkwork.simulation.backward.half_way import HalfWay, turns_fast
 from linkwork.simulation.backward.normals import Shapes, Touch
 from linkwork.simulation.touches import has_limited_motors
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 SLIDES = cp.STATES.index("sliding")
 MISSED = 1e-3  # part of the speeds by which the law may be missed: solvers end at 1e-4 of the speeds that met

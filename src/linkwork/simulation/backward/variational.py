@@ -18,8 +18,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.bundles import describe
 from linkwork.derivatives import forward, inverse
 from linkwork.derivatives.stepping.accelerations import solve
@@ -43,8 +43,6 @@ from linkwork.simulation.backward.discrete_adjoint import (
     discrete_adjoint,
     discrete_momenta,
 )
-
-FloatArray = NDArray[np.float64]
 
 # Part of the velocities by which a step may miss the equations: they are solved to 1e-12 of the displacements and a
 # billionth of their cubes. A step that was made in parts misses them by the error of a step, some 1e-3 of their change.

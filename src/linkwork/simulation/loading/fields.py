@@ -7,14 +7,9 @@ from __future__ import annotations
 
 from typing import Any, Protocol, runtime_checkable
 
-import numpy as np
-from numpy.typing import NDArray
-
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.errors import StateError
 from linkwork.model.model import Model
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 class Field(Protocol):

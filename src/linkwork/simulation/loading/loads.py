@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import choice, dimensions, positive
-from linkwork.core.messages.describe import table_of_attributes
+from linkwork.core.messages.describe import tabled
 from linkwork.dynamics.inputs import as_array
 from linkwork.errors import StateError
 from linkwork.model.model import Model
@@ -38,12 +38,10 @@ UNTURNED = np.eye(3)
 NUMBERS = 18  # of a load on one body in a checkpoint: axes, point, force, torque
 
 
+@tabled
 @dataclass(eq=False, slots=True)
 class Load:
     """A load on one body or on several; keep it to change or clear it."""
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     bodies: IntArray  # (k,)
     rows: IntArray  # (k,) in the table of the world's loads; empty for a load fixed in its bodies

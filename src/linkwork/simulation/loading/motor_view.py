@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import shown
 from linkwork.core.messages.describe import html_table, quoted
 from linkwork.core.messages.names import did_you_mean, matching
@@ -19,9 +20,6 @@ from linkwork.simulation.loading.motor_law import M_DAMPING, M_FRICTION, M_POSIT
 
 if TYPE_CHECKING:
     from linkwork.simulation.loading.loaded import Loaded
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 _COLUMNS = {
     "stiffness": M_STIFFNESS,

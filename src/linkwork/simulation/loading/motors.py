@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import dimensions
 from linkwork.dynamics.inputs import as_array
 from linkwork.errors import StateError
 from linkwork.model.layout import COMPOUND, HELICAL, KIND
 from linkwork.model.model import Model
 from linkwork.simulation.loading.motor_law import M_DAMPING, M_POSITION, M_STIFFNESS, M_VELOCITY, MOTOR_COLUMNS
-
-FloatArray = NDArray[np.float64]
 
 
 def motor_rows(

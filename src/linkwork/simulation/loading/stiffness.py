@@ -10,8 +10,8 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.messages.warning import warn_user
 from linkwork.core.units import unit
 from linkwork.dynamics.front import forward_dynamics
@@ -20,8 +20,6 @@ from linkwork.model.layout import DAMPING, STIFFNESS
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation.loading.motor_law import M_DAMPING, M_STIFFNESS
-
-FloatArray = NDArray[np.float64]
 
 ITERATIONS = 12  # the largest rate to some per cent, which is all a warning needs
 REACH = {"semi_implicit_euler": 2.0, "kick_drift_kick": 2.0, "rk4": 2.7}  # h ω and h λ up to which each is stable

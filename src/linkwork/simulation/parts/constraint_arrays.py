@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from linkwork.core.arrays import untouched
+from linkwork.core.arrays import IntArray, untouched
 from linkwork.core.calls import address_of
 from linkwork.errors import StateError
 from linkwork.loops.closing import loop_gaps
@@ -17,8 +16,6 @@ from linkwork.model.state import State
 from linkwork.simulation.constrained.calling import OF_TABLE
 from linkwork.simulation.constrained.constraints import CALLS, Constraints
 from linkwork.simulation.constrained.loop_forces import close_loops, force_loops
-
-IntArray = NDArray[np.int64]
 
 OPEN_AT_MOST = 1e-3  # gap [rad or m] and slip [rad/s or m/s] of loops at which a simulation may begin
 NO_TABLES = (

@@ -15,11 +15,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import not_negative, positive
 from linkwork.core.jit import kernel, routine
-from linkwork.core.messages.describe import line_of_attributes, table_of_attributes
+from linkwork.core.messages.describe import described
 from linkwork.dynamics.aba import (
     BODY_WORK,
     D_D,
@@ -45,8 +45,6 @@ from linkwork.model.state import State
 from linkwork.simulation.thermal.langevin import BOLTZMANN
 from linkwork.spatial.memory import load3, load6, load9
 from linkwork.spatial.vectors import cross_motion, twist_to_child
-
-FloatArray = NDArray[np.float64]
 
 
 @kernel
@@ -169,14 +167,9 @@ def articulated(work, i, U, d_inverse, out):
             out[r, c] -= U[r] * d_inverse * U[c]
 
 
+@described
 class FixmanPotential:
     """½ kT ln det M of a model, and the force that follows from it."""
-
-    def __repr__(self) -> str:
-        return line_of_attributes(self)
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     def __init__(self, model: Model, temperature: float, boltzmann: float = BOLTZMANN):
         as_model(model, "Fixman's potential")

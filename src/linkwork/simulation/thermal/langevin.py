@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import not_negative, positive, shown, whole
-from linkwork.core.messages.describe import line_of_attributes, table_of_attributes
+from linkwork.core.messages.describe import described, tabled
 from linkwork.dynamics.front import forward_dynamics
 from linkwork.dynamics.inputs import as_model, as_state
 from linkwork.dynamics.quantities.motion import energy
@@ -24,19 +24,12 @@ from linkwork.model import layout
 from linkwork.model.model import Model
 from linkwork.model.state import State
 
-FloatArray = NDArray[np.float64]
-
 BOLTZMANN = 0.00831446261815324  # [kJ/mol/K], in the units of molecules (nm, ps, Da)
 
 
+@described
 class RandomVelocities:
     """Draws joint velocities of covariance kT M⁻¹ at any coordinates of a model; of those, what its loops leave."""
-
-    def __repr__(self) -> str:
-        return line_of_attributes(self)
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     def __init__(self, model: Model, boltzmann: float = BOLTZMANN):
         self.model = as_model(model, "RandomVelocities")
@@ -81,6 +74,7 @@ def inertia_factors(model: Model) -> FloatArray:
     return L
 
 
+@tabled
 @dataclass(frozen=True)
 class Langevin:
     """A thermostat: friction and noise that hold a linkage at a temperature.
@@ -90,9 +84,6 @@ class Langevin:
     fixman: adds the force of Fixman's potential, so that coordinates are distributed as if bonds and angles were stiff
     springs, not rigid.
     """
-
-    def _repr_html_(self) -> str:
-        return table_of_attributes(self)
 
     temperature: float
     friction: float = 1.0

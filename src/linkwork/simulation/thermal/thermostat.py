@@ -12,8 +12,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.jit import inlined, kernel
 from linkwork.dynamics.aba import (
     BODY_WORK,
@@ -32,9 +32,6 @@ from linkwork.simulation.moving import OK, Moving, moving_of
 from linkwork.simulation.thermal.fixman import FixmanPotential, log_det_and_slopes
 from linkwork.simulation.thermal.langevin import Langevin
 from linkwork.spatial.memory import load10
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 WORD = 2**64
 RANDOM_WORDS = 6  # of the generator: state (2), increment (2), and what is left of a number that was cut in two (2)

@@ -10,9 +10,6 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from linkwork.contact.contact_list import Contacts
 from linkwork.contact.solver.problem import Problem, System
 from linkwork.contact.tables import DISTANCES, MEETING, SEARCHES
@@ -22,9 +19,6 @@ from linkwork.dynamics.tree_factor import TreeFactor
 from linkwork.simulation.constrained.constraints import Constraints
 from linkwork.simulation.moving import Moving
 from linkwork.simulation.touching.sweeps.memory import Sweeps
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 # Entries of `settings`: the first five as the solvers read them.
 TOLERANCE, MAX_SWEEPS, REST_SPEED, CORRECTION, SLACK, MARGIN, LIMIT_BOUNCE, SETTINGS = range(8)

@@ -20,6 +20,7 @@ from linkwork.contact.solver.allocation import make_problem, make_system
 from linkwork.contact.solver.problem import SLIDE, STICK
 from linkwork.contact.volumes import all_open, make_volumes
 from linkwork.contact.whole_search import find_all_contacts, make_finder
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.messages.describe import table_of_attributes
 from linkwork.core.messages.warning import warn_user
 from linkwork.dynamics.tree_factor import make_tree_factor
@@ -34,9 +35,6 @@ from linkwork.simulation.touching import arrays as ta
 from linkwork.simulation.touching.explaining import explain_contact
 from linkwork.simulation.touching.search.neighbours import without_overlaps
 from linkwork.simulation.touching.sweeps.memory import make_sweeps
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 FIRST_CONTACTS, FIRST_SLOTS, FIRST_LIMITS = 64, 32, 16  # room at first; it doubles where a step needs more
 COUPLINGS_PER_ROW = 4  # of bodies, per contact and row of a loop: with those that come while a tree is eliminated

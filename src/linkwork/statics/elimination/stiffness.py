@@ -11,33 +11,12 @@ points where its children hang, t_c the force of all that lies beyond, r_c from 
 import math
 
 from linkwork.core.jit import inlined, routine
+from linkwork.model import layout
 from linkwork.model.kernels.ball_spring import is_sprung
-from linkwork.model.layout import (
-    ARMATURE,
-    CENTER,
-    COMPOUND,
-    DOF,
-    FREE,
-    HELICAL,
-    INERTIA,
-    KIND,
-    SPHERICAL,
-    STIFFNESS,
-    Q,
-    V,
-)
 from linkwork.simulation.loading.load_columns import LOAD_AT, LOAD_STIFFNESS
 from linkwork.spatial.inertia import rigid_as_articulated
 from linkwork.spatial.memory import add_to6, add_to9, load3, load6, load9, load10, store6, store9
-from linkwork.spatial.rotations import (
-    ZERO3,
-    add3,
-    dot3,
-    matvec3,
-    scale3,
-    sub3,
-    tmatvec3,
-)
+from linkwork.spatial.rotations import ZERO3, add3, dot3, matvec3, scale3, sub3, tmatvec3
 from linkwork.spatial.vectors import ZERO6, cross_motion, dot6
 from linkwork.statics.elimination.forces import row_force
 from linkwork.statics.elimination.joint_springs import add_free_spring, add_symmetric, ball_curvature
@@ -98,15 +77,15 @@ def scaled_sum6(a, x, b, y):
 def joint_center(tree, body, i):
     """A point that the joint leaves where it is, in the body's frame; the body's origin where there is none."""
     c = ZERO3
-    if tree[i, KIND] == HELICAL or tree[i, KIND] == SPHERICAL:
-        c = load3(body, i, CENTER)
+    if tree[i, layout.KIND] == layout.HELICAL or tree[i, layout.KIND] == layout.SPHERICAL:
+        c = load3(body, i, layout.CENTER)
     return c
 
 
 @inlined
 def own_stiffness(arrays, acting, place, work, i, exact, inverse_time2, is_mixed):
     """Stores the exact part of the weight, times `exact`, and inertia / s²; begins B where it is mixed in."""
-    ten = load10(arrays.body, i, INERTIA)
+    ten = load10(arrays.body, i, layout.INERTIA)
     gravity = arrays.gravity
     down = tmatvec3(load9(place.world, i, R_), (gravity[0], gravity[1], gravity[2]))
     h = (ten[1], ten[2], ten[3])
@@ -194,24 +173,24 @@ def finish_own(work, i, blend, soften):
 def add_joint_stiffness(arrays, place, work, i, exact, inverse_time2, diagonal):
     """Adds springs, rotors and the joint's own curvature to D of a joint with several degrees of freedom."""
     tree, dof, rest = arrays.tree, arrays.dof, arrays.rest
-    kind = tree[i, KIND]
-    j = tree[i, V]
-    nd = tree[i, DOF]
+    kind = tree[i, layout.KIND]
+    j = tree[i, layout.V]
+    nd = tree[i, layout.DOF]
     D = work.factors[:, INVERSE : INVERSE + 6]
     for d in range(nd):
-        D[j + d, d] += inverse_time2 * dof[j + d, ARMATURE]
+        D[j + d, d] += inverse_time2 * dof[j + d, layout.ARMATURE]
         if diagonal.shape[0] > 0:
             D[j + d, d] += diagonal[j + d]
-    if kind == COMPOUND:
+    if kind == layout.COMPOUND:
         F = load6(work.body, i, WRENCH)
         for d in range(nd):
-            D[j + d, d] += dof[j + d, STIFFNESS]
+            D[j + d, d] += dof[j + d, layout.STIFFNESS]
             for e in range(d):  # the bias c_J of a compound joint: later screws ride on earlier ones
                 s = cross_motion(load6(place.S, j + e, 0), load6(place.S, j + d, 0))
                 half = 0.5 * exact * dot6(F, s)
                 D[j + d, e] -= half
                 D[j + e, d] -= half
-    elif kind == SPHERICAL:
+    elif kind == layout.SPHERICAL:
         add_symmetric(D, j, ball_curvature(dof, rest, place.q, tree, i, exact))
-    elif kind == FREE and (is_sprung(dof, j) or dof[j + nd - 1, STIFFNESS] != 0.0):
-        add_free_spring(dof, rest, place.q, tree[i, Q], j, exact, D)
+    elif kind == layout.FREE and (is_sprung(dof, j) or dof[j + nd - 1, layout.STIFFNESS] != 0.0):
+        add_free_spring(dof, rest, place.q, tree[i, layout.Q], j, exact, D)

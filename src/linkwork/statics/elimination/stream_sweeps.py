@@ -20,21 +20,9 @@ from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.dynamics.joint_solve import block_pivots, over_pivot
 from linkwork.dynamics.tree_factor import shift_block_up
+from linkwork.model import layout
 from linkwork.model.kernels.ball_spring import ball_spring_pull
 from linkwork.model.kernels.joint_kernels import helical_twist, quaternion_at
-from linkwork.model.layout import (
-    ARMATURE,
-    COMPOUND,
-    DOF,
-    FREE,
-    HELICAL,
-    KIND,
-    PARENT,
-    SPHERICAL,
-    STIFFNESS,
-    Q,
-    V,
-)
 from linkwork.model.model import Model
 from linkwork.spatial.inertia import block_less_outer
 from linkwork.spatial.memory import add_to_block, load3, load6, load9, load_block, store6
@@ -98,11 +86,11 @@ def eliminate_in_stream(arrays, acting, place, work, stream, around, rate2, hold
             add_row_block(acting, place, k, A)
     for i in range(n - 1, -1, -1):
         R = load9(place.world, i, R_)
-        j, nd = tree[i, V], tree[i, DOF]
+        j, nd = tree[i, layout.V], tree[i, layout.DOF]
         F = turned(R, load6(work.body, i, WRENCH))
         X = load_block(A, i, 0)
         for d in range(j, j + nd):
-            s = helical_twist(body, i) if tree[i, KIND] == HELICAL else load6(place.S, d, 0)
+            s = helical_twist(body, i) if tree[i, layout.KIND] == layout.HELICAL else load6(place.S, d, 0)
             store6(stream.S, d, 0, turned(R, s))
         D = work.factors[:, INVERSE : INVERSE + 6]
         block_pivots(X, stream.S, stream.S, stream.U, stream.W, D, j, nd)
@@ -111,7 +99,7 @@ def eliminate_in_stream(arrays, acting, place, work, stream, around, rate2, hold
             store6(stream.W, d, 0, sub6(load6(stream.W, d, 0), across))
         if not invert_pivot(arrays, place, work, stream, i, rate2, hold):
             return i
-        parent = tree[i, PARENT]
+        parent = tree[i, layout.PARENT]
         for d in range(nd):
             w = store_factors(R, work.factors, stream, j, d, nd)
             X = block_less_outer(X, load6(stream.U, j + d, 0), w)
@@ -138,10 +126,10 @@ def invert_pivot(arrays, place, work, stream, i, rate2, hold):
     """D⁻¹ of joint i, by elimination with pivoting, in the place of SᵀU in `work.factors`; False where it has none."""
     tree, dof = arrays.tree, arrays.dof
     D = work.factors[:, INVERSE : INVERSE + 6]
-    j, nd = tree[i, V], tree[i, DOF]
+    j, nd = tree[i, layout.V], tree[i, layout.DOF]
     small = stream.small
-    if tree[i, KIND] == HELICAL:
-        resists = D[j, 0] + dof[j, STIFFNESS] + rate2 * dof[j, ARMATURE]
+    if tree[i, layout.KIND] == layout.HELICAL:
+        resists = D[j, 0] + dof[j, layout.STIFFNESS] + rate2 * dof[j, layout.ARMATURE]
         D[j, 0] = 1.0 / resists if resists != 0.0 else 0.0
         return resists != 0.0
     add_joint_stiffness(arrays, place, work, i, 1.0, rate2, NO_DIAGONAL)
@@ -150,7 +138,7 @@ def invert_pivot(arrays, place, work, stream, i, rate2, hold):
         for e in range(nd):
             small[d, e] = D[j + d, e]
             small[d, nd + e] = 1.0 if d == e else 0.0
-    if hold > 0.0 and tree[i, KIND] == SPHERICAL:
+    if hold > 0.0 and tree[i, layout.KIND] == layout.SPHERICAL:
         hold_roll(small, hold)
     for c in range(nd):
         best = c
@@ -208,27 +196,27 @@ def add_turning_axes(arrays, place, work, i, D):
     come symmetric from `add_joint_stiffness`, without ½ τ·(e x d). The sum with F is symmetric where a joint is balanced.
     """
     tree = arrays.tree
-    j, nd, kind = tree[i, V], tree[i, DOF], tree[i, KIND]
+    j, nd, kind = tree[i, layout.V], tree[i, layout.DOF], tree[i, layout.KIND]
     F = load6(work.body, i, WRENCH)
     pull = ZERO6  # of the joint's springs
-    if kind == SPHERICAL or kind == FREE:
-        k = tree[i, Q] + (3 if kind == FREE else 0)
+    if kind == layout.SPHERICAL or kind == layout.FREE:
+        k = tree[i, layout.Q] + (3 if kind == layout.FREE else 0)
         now = quaternion_at(place.q, k)
         from_rest = quaternion_multiply(quaternion_conjugate(quaternion_at(arrays.rest, k)), now)
         straight = ZERO3
-        if kind == FREE:
+        if kind == layout.FREE:
             way = sub3(
                 (place.q[k - 3], place.q[k - 2], place.q[k - 1]),
                 (arrays.rest[k - 3], arrays.rest[k - 2], arrays.rest[k - 1]),
             )
-            straight = scale3(arrays.dof[j + 3, STIFFNESS], tmatvec3(quaternion_matrix(now), way))
+            straight = scale3(arrays.dof[j + 3, layout.STIFFNESS], tmatvec3(quaternion_matrix(now), way))
         pull = join(ball_spring_pull(arrays.dof, j, quaternion_log(from_rest)), straight)
     for d in range(nd):
         for e in range(d):
             S_d, S_e = load6(place.S, j + d, 0), load6(place.S, j + e, 0)
             turned_axis = cross_motion(S_e, S_d)
             carried = dot6(F, turned_axis)
-            if kind == COMPOUND:
+            if kind == layout.COMPOUND:
                 D[j + d, e] -= 0.5 * carried
                 D[j + e, d] += 0.5 * carried
             else:

@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.model.model import Model
 from linkwork.simulation.loading.load_columns import LOAD_COLUMNS
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 R_, P_, POSE_COLUMNS = 0, 9, 12  # columns of `Place.pose` and `Place.world`, one row per body: rotation, place
 

@@ -14,15 +14,7 @@ from linkwork.adaptive.dynamics.reduced.reduced import (
 )
 from linkwork.adaptive.dynamics.reduced.rigid_pieces import find_last_bodies, place_nodes
 from linkwork.adaptive.nodes import is_active
-from linkwork.adaptive.workspace import (
-    LOAD_COUNT,
-    P_P,
-    P_R,
-    coefficients_of,
-    mechanism_of,
-    plan_of,
-    run_of,
-)
+from linkwork.adaptive.workspace import LOAD_COUNT, P_P, P_R, coefficients_of, mechanism_of, plan_of, run_of
 from linkwork.assembly.node_table import HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, UP
 from linkwork.core.bundles import set_rows
 from linkwork.core.jit import inlined, kernel, routine

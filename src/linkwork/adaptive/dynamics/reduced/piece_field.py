@@ -12,11 +12,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from linkwork.adaptive.dynamics.reduced.gather import body_in_piece
 from linkwork.adaptive.dynamics.reduced.reduced import WORLD, reduced_of
 from linkwork.adaptive.workspace import coefficients_of, plan_of, run_of
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.jit import kernel
 from linkwork.model.model import Model
 from linkwork.simulation.loading.accelerate import place_bodies
@@ -24,9 +24,6 @@ from linkwork.simulation.loading.fields import ClusterField
 from linkwork.simulation.moving import Moving, moving_of
 from linkwork.spatial.memory import add_to6, load3, load6, load9, store3, store6, store9
 from linkwork.spatial.vectors import ZERO6, add6, compose_pose, wrench_to_parent
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 IN_THE_WORLD = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)  # pose of what is welded to it
 

@@ -12,29 +12,12 @@ from typing import NamedTuple
 
 from linkwork.adaptive.frontier import heap_sort, merge
 from linkwork.adaptive.nodes import carries_joint, is_active
-from linkwork.adaptive.workspace import (
-    ACTIVE_COUNT,
-    Coefficients,
-    Mechanism,
-    Plan,
-    Run,
-)
+from linkwork.adaptive.workspace import ACTIVE_COUNT, Coefficients, Mechanism, Plan, Run
 from linkwork.assembly.node_table import INDEX
 from linkwork.core.bundles import Float1, Float2, Int1, Int2, place_of, reader, set_rows
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.dca.nodes import H_P, H_R
-from linkwork.model.layout import (
-    BODY_COLUMNS,
-    DOF,
-    DOF_COLUMNS,
-    FREE,
-    INERTIA,
-    KIND,
-    SCREW,
-    SPHERICAL,
-    Q,
-    V,
-)
+from linkwork.model.layout import BODY_COLUMNS, DOF, DOF_COLUMNS, FREE, INERTIA, KIND, SCREW, SPHERICAL, Q, V
 from linkwork.simulation.constrained.constraints import Constraints
 from linkwork.simulation.moving import Moving, moving_of
 from linkwork.spatial.memory import load3, load9, store3, store9

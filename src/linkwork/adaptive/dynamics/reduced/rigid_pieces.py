@@ -2,23 +2,11 @@
 
 from linkwork.adaptive.dynamics.reduced.reduced import WORLD, joint_pose, load_pose, moves, store_pose
 from linkwork.adaptive.nodes import is_active
-from linkwork.adaptive.workspace import (
-    ACTIVE_COUNT,
-    P_FORCE,
-    P_INERTIA,
-    P_P,
-    P_R,
-    P_SPRING,
-)
+from linkwork.adaptive.workspace import ACTIVE_COUNT, P_FORCE, P_INERTIA, P_P, P_R, P_SPRING
 from linkwork.assembly.node_table import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT
 from linkwork.core.jit import inlined, routine
 from linkwork.model.kernels.joint_kernels import joint_spring_energy
-from linkwork.model.layout import (
-    INERTIA,
-    PARENT,
-    POSITION,
-    ROTATION,
-)
+from linkwork.model.layout import INERTIA, PARENT, POSITION, ROTATION
 from linkwork.simulation.moving import moving_of
 from linkwork.spatial.inertia import rigid_to_parent
 from linkwork.spatial.memory import add_to6, load3, load6, load9, load10, store3, store9

@@ -42,16 +42,18 @@ ROOM = 0.7  # of a tolerance on a sum is spent on what stays closed, the rest on
 
 
 # Entries of `settings`, by which an update chooses, in this order.
-# PASSES: another update follows before anyone can ask for the bound of this one. PATIENCE: of the watch over contacts.
+# PASSES: the bound of this update is not measured: another one follows before anyone can ask for it, or it is found when
+# that happens. PATIENCE: of the watch over contacts.
 # STEPPED: steps were made since the last update. TOUCHES: something is touched. What would move were all joints free and
 # nothing there to hold it gets no turn then: a chain that lies on a table would never come to rest.
 # EVALUATIONS: of accelerations until the next update, where all joints may be active if that costs less; 0 where not.
 # READY: what ASSEMBLE has left to do: everything; nothing; all biases, for loads are others and opened nodes; or
 # biases of nodes that are DIRTY.
 # CLOSED: nodes that may get columns and factor. WAITING: how many were left for later, written by the update.
+# ASKED: whether updates between steps measure their bound while something is touched; see `through`.
 MEASURE, TOLERANCE, MOST, HORIZON, WANTS_ALL, PASSES, PATIENCE, STEPPED, TOUCHES, EVALUATIONS = range(10)
-READY, CLOSED, WAITING = range(10, 13)
-SETTINGS = 13
+READY, CLOSED, WAITING, ASKED = range(10, 14)
+SETTINGS = 14
 ALL_AT_ONCE = 2.0**62  # in the place of CLOSED
 NOT_READY, ALL_READY, MATRICES_READY, ALL_BUT_DIRTY = range(4)  # values of READY
 

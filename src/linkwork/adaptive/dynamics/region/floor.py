@@ -6,8 +6,9 @@ So its accelerations, at the state of an update, show by how much the metric is 
 and in what the others hide. That takes O(n). What was found at the first update goes on to all others, much larger, as a
 part of the accelerations. Where that is not small against the tolerance, and on delicate linkages (`metric/delicate.py`)
 always, each update whose bound can be asked for is measured itself. So a floor depends on the first update and on the
-present one, however many steps are made in one call. Nothing is measured while joints are pinned inactive, which `aba` does
-not know of, nor with a field. Theory: docs/theory/adaptive_dynamics.md.
+present one, however many steps are made in one call. Steps with contact that no report follows leave the bound to whoever
+asks for it later, at the state of that moment (`bound_now`). Nothing is measured while joints are pinned inactive, which
+`aba` does not know of, nor with a field. Theory: docs/theory/adaptive_dynamics.md.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from numpy.typing import NDArray
 
 from linkwork.adaptive.metric.missed import MARGIN_OF_ABA, missed_accelerations
 from linkwork.adaptive.metric.rounding_floor import UNIT_ROUNDOFF
-from linkwork.adaptive.quasi_statics.report import error_bound, hidden, sums_of
-from linkwork.adaptive.workspace import LOAD_COUNT, MAX_QUEUE, SUM_JOINT, SUM_QUEUE, UNIT
+from linkwork.adaptive.quasi_statics.report import Sums, error_bound, hidden, sums_of
+from linkwork.adaptive.workspace import LOAD_COUNT, MAX_JOINT, MAX_QUEUE, SUM_JOINT, SUM_QUEUE, UNIT
 from linkwork.dynamics.aba import BODY_WORK, DOF_WORK, aba
 from linkwork.dynamics.quantities.motion import body_poses
 from linkwork.model.layout import DOF
@@ -72,11 +73,33 @@ def form_floor(sim: AdaptiveDynamics, nothing_hidden: bool) -> None:
 
 def bound_of_update(sim: AdaptiveDynamics) -> tuple[float, float, bool]:
     """The error bound of the last update, the part of it that is rounding, and whether the tolerance is reached."""
-    sums, floor = sums_of(sim._tree.run), sim._region.floor
-    bound, rounding = error_bound(sums, sim.measure, (floor.item(0), floor.item(1)))
+    floor = sim._region.floor
+    return _judged(sim, sums_of(sim._tree.run), (floor.item(0), floor.item(1)))
+
+
+def _judged(sim: AdaptiveDynamics, sums: Sums, floors: tuple[float, float]) -> tuple[float, float, bool]:
+    bound, rounding = error_bound(sums, sim.measure, floors)
     left_out = hidden(sums, sim.measure)
     reached = sim.tolerance is not None and left_out <= sim.tolerance and rounding <= sim.tolerance
     return bound, rounding, reached
+
+
+def bound_now(sim: AdaptiveDynamics) -> tuple[float, float, bool]:
+    """The same at the present state, with the contact forces of the last step, by `aba`: where the last update did not
+    measure it, since no report was to follow. Cost: O(n)."""
+    sim._region.collect()
+    qdd, missed = _by_aba(sim, _wrenches_now(sim))
+    if qdd is None or missed is None:
+        return math.inf, math.inf, False
+    weight, still = sim._tree.mechanism.weight, _is_still(sim)
+    parts = weight * qdd * qdd
+    hidden_parts, moving_parts = (_of_joints(sim, np.where(chosen, parts, 0.0)) for chosen in (still, ~still))
+    sums = [0.0] * len(sim._tree.run.metric_sums)
+    sums[SUM_QUEUE], sums[MAX_QUEUE] = hidden_parts.sum(), hidden_parts.max(initial=0.0)
+    sums[SUM_JOINT], sums[MAX_JOINT] = moving_parts.sum(), moving_parts.max(initial=0.0)
+    sums[UNIT] = 1.0
+    lost = MARGIN_OF_ABA * math.sqrt((weight * missed * missed).sum()) + UNIT_ROUNDOFF * math.sqrt(parts.sum())
+    return _judged(sim, Sums(sums), (lost, lost))
 
 
 def _size(sim: AdaptiveDynamics) -> float:
@@ -98,13 +121,11 @@ def measure(sim: AdaptiveDynamics) -> tuple[FloatArray, float]:
 
     What `aba` misses itself is added. Infinite where it has no answer.
     """
-    run, model, weight = sim._tree.run, sim.model, sim._tree.mechanism.weight
-    qdd, missed = _by_aba(sim)
+    run, weight = sim._tree.run, sim._tree.mechanism.weight
+    qdd, missed = _by_aba(sim, _wrenches(sim, run.loop_body >= 0))
     if qdd is None or missed is None:
         return np.full(2, math.inf), math.inf
-    is_active = np.zeros(model.n_bodies, dtype=bool)
-    is_active[sim.active_bodies] = True
-    still = ~np.repeat(is_active, model.arrays.tree[:, DOF])  # coordinates are numbered by bodies
+    still = _is_still(sim)
     unit = float(run.metric_sums[UNIT])
     parts = weight * qdd * qdd
     lost = abs(math.sqrt(run.metric_sums[SUM_QUEUE]) / unit - math.sqrt(parts[still].sum()))
@@ -112,21 +133,34 @@ def measure(sim: AdaptiveDynamics) -> tuple[FloatArray, float]:
     lost = max(lost, math.sqrt((weight * (run.metric_qdd - qdd) ** 2)[moving].sum()))
     lost = MARGIN * lost + MARGIN_OF_ABA * math.sqrt((weight * missed * missed).sum())
     lost += UNIT_ROUNDOFF * math.sqrt(parts.sum())
-    largest = np.zeros(model.n_bodies)
-    np.add.at(largest, np.repeat(np.arange(model.n_bodies), model.arrays.tree[:, DOF]), np.where(still, parts, 0.0))
-    above = math.sqrt(largest.max(initial=0.0)) - math.sqrt(run.metric_sums[MAX_QUEUE]) / unit
+    largest = _of_joints(sim, np.where(still, parts, 0.0)).max(initial=0.0)
+    above = math.sqrt(largest) - math.sqrt(run.metric_sums[MAX_QUEUE]) / unit
     return np.array([lost, max(lost, MARGIN * above)]), lost
 
 
-def _by_aba(sim: AdaptiveDynamics) -> tuple[FloatArray | None, FloatArray | None]:
-    """Accelerations of the fully articulated linkage at the state of the update, and what they miss, shape (nv,) each.
+def _is_still(sim: AdaptiveDynamics) -> NDArray[np.bool_]:
+    """Which coordinates are those of inactive joints, shape (nv,)."""
+    is_active = np.zeros(sim.model.n_bodies, dtype=bool)
+    is_active[sim.active_bodies] = True
+    return ~np.repeat(is_active, sim.model.arrays.tree[:, DOF])  # coordinates are numbered by bodies
+
+
+def _of_joints(sim: AdaptiveDynamics, parts: FloatArray) -> FloatArray:
+    """Sums over the coordinates of each joint, shape (n,)."""
+    found = np.zeros(sim.model.n_bodies)
+    np.add.at(found, np.repeat(np.arange(sim.model.n_bodies), sim.model.arrays.tree[:, DOF]), parts)
+    return found
+
+
+def _by_aba(sim: AdaptiveDynamics, wrenches: FloatArray) -> tuple[FloatArray | None, FloatArray | None]:
+    """Accelerations of the fully articulated linkage under wrenches on its bodies, and what they miss, shape (nv,) each.
 
     None where there are none.
     """
     run, model = sim._tree.run, sim.model
     n, nv = model.n_bodies, model.nv
     qdd, work, dof_work = np.empty(nv), np.empty((n, BODY_WORK)), np.empty((nv, DOF_WORK))
-    effort, wrenches = np.ascontiguousarray(run.effort), _wrenches(sim)
+    effort = np.ascontiguousarray(run.effort)
     if sim._joints.driven:
         parts = sim._tree.present_efforts()
         effort = parts[:, BY_GIVEN] + parts[:, BY_MOTOR]
@@ -142,11 +176,20 @@ def _by_aba(sim: AdaptiveDynamics) -> tuple[FloatArray | None, FloatArray | None
     return qdd, np.abs(missed) + np.abs(qdd - nearly)
 
 
-def _wrenches(sim: AdaptiveDynamics) -> FloatArray:
-    """All that acts on bodies, in their frames, as the metric had it, shape (n, 6)."""
+def _wrenches_now(sim: AdaptiveDynamics) -> FloatArray:
+    """All that acts on bodies, in their frames, with the contact forces of the last step, shape (n, 6)."""
+    total = _wrenches(sim, np.zeros(len(sim._tree.run.loop_body), dtype=bool))
+    from_contact = sim.contact_wrenches().reshape(-1, 2, 3)
+    turns = body_poses(sim.model, sim.state)[:, :3, :3]
+    total += np.einsum("nba,nkb->nka", turns, from_contact).reshape(-1, 6)
+    return total
+
+
+def _wrenches(sim: AdaptiveDynamics, at_loops: NDArray[np.bool_]) -> FloatArray:
+    """All that acts on bodies, in their frames, shape (n, 6). at_loops: which forces of loops and contacts, as the metric
+    had them, are among it."""
     run = sim._tree.run
     total = run.wrench.copy()
-    at_loops = run.loop_body >= 0
     np.add.at(total, run.loop_body[at_loops], run.loop_wrench[at_loops])
     count = int(run.counts[LOAD_COUNT])
     if count:

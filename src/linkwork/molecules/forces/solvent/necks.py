@@ -8,13 +8,7 @@ shape of its own; one division does for both. Beyond `NECK_HALF` of both atoms t
 
 from linkwork.core.jit import inlined
 from linkwork.molecules.forces.solvent.integrals import NECK_NEAR, NECK_UNIT
-from linkwork.molecules.forces.solvent.tables import (
-    NECK_DEPTH,
-    NECK_DEPTH_BACK,
-    NECK_HALF,
-    NECK_PLACE,
-    NECK_PLACE_BACK,
-)
+from linkwork.molecules.forces.solvent.tables import NECK_DEPTH, NECK_DEPTH_BACK, NECK_HALF, NECK_PLACE, NECK_PLACE_BACK
 from linkwork.spatial.simd import vload
 from linkwork.spatial.simd_math import vdiv, vselect_less
 from linkwork.spatial.simd_two import vload_two

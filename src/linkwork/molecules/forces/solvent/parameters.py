@@ -7,8 +7,8 @@ import re
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from linkwork.core.arrays import FloatArray
 from linkwork.errors import ModelError
 from linkwork.molecules import extras
 from linkwork.molecules.forces.bonded_forces import COULOMB
@@ -31,8 +31,6 @@ from linkwork.molecules.forces.solvent.tables import (
     Solvent,
 )
 from linkwork.molecules.forces.tables import CUTOFF2, HALF_SKIN2, Pairs, aligned, padded
-
-FloatArray = NDArray[np.float64]
 
 COULOMB_OF_CUSTOM = 138.935485  # [kJ/mol nm / e²] as OpenMM writes it in its custom forces
 SURFACE_OF_CUSTOM = 28.3919551  # [kJ/mol/nm²] 4π times the surface tension there

@@ -53,15 +53,7 @@ from linkwork.spatial.memory import (
     store_block,
 )
 from linkwork.spatial.rotations import add3, add9, dot3, matmul3, matvec3, scale3, scale9, sub3, tmatvec3, transpose3
-from linkwork.spatial.vectors import (
-    ZERO6,
-    angular,
-    linear,
-    scale6,
-    sub6,
-    twist_to_child,
-    wrench_to_parent,
-)
+from linkwork.spatial.vectors import ZERO6, angular, linear, scale6, sub6, twist_to_child, wrench_to_parent
 
 # Columns of `change`, one row per body: poses in the parent at both ends of the step, displacement, momentum that the
 # start gives, K, what is missing of the momentum (then η), S₀ᵀK, D⁻¹ and ρ of a joint of one degree of freedom.

@@ -13,12 +13,7 @@ balance of energy. They change nothing in the steps that follow.
 import math
 
 from linkwork.core.jit import inlined, routine
-from linkwork.dynamics.aba import (
-    P_,
-    R_,
-    S_D,
-    TWIST,
-)
+from linkwork.dynamics.aba import P_, R_, S_D, TWIST
 from linkwork.model.kernels.joint_kernels import body_motion
 from linkwork.model.layout import ARMATURE, DOF, HELICAL, INERTIA, KIND, PARENT, V
 from linkwork.simulation.integrators.chart import DONE, EVALUATE, integrate
