@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from benchmarks.latency import pressed_chain
 from tests.helpers.loads import efforts_of, wrenches_of
 from tests.helpers.rounding import rounding
 
 import linkwork as lw
 from linkwork.adaptive.dynamics import simulation
-from linkwork.adaptive.dynamics.region import choice
+from linkwork.adaptive.dynamics.region import choice, region
+from linkwork.adaptive.dynamics.region.active_region import CLOSED_PER_STEP, ActiveRegion
+from linkwork.adaptive.workspace import OPEN_COUNT
 
 H = 1e-3
 SHAPES = {
@@ -149,3 +152,78 @@ def test_the_bound_knows_a_load_of_the_world_that_comes_back(make_tree):
             sim.apply_wrench(60, force=(20.0, 30.0, 10.0), frame="world")
         report = sim.update_region(10 * H)
         assert_bound_is_what_is_hidden(model, sim, report)
+
+
+def test_the_bound_is_of_the_present_state_where_update_every_changed_meanwhile(model):
+    """An update is assembled ahead of the next call; that call makes steps first, for updates are to be rarer now."""
+    sim, _ = loaded(model, measure="absolute_linkage")
+    for k in range(3):
+        hit(sim, k)
+        sim.update_every = 10
+        for _ in range(10):
+            sim.step(H)
+        sim.update_every = 40
+        for _ in range(15):
+            sim.step(H)
+        report = sim.update_region(10 * H)
+        assert_bound_is_what_is_hidden(model, sim, report)
+
+
+def pressed(**options) -> tuple[lw.AdaptiveDynamics, lw.Load]:
+    """A chain whose last link a force presses onto a block."""
+    model = pressed_chain(90)
+    sim = lw.AdaptiveDynamics(model, model.neutral(), max_active_joints=8, contact=lw.Contact(), **options)
+    return sim, sim.apply_wrench(89, force=(0.0, 0.0, -0.05), frame="world")
+
+
+def test_with_contact_one_call_or_many_are_the_same_bits():
+    (many, load), (once, other) = pressed(), pressed()
+    seen = set()
+    for k in range(8):
+        for sim, mine in ((many, load), (once, other)):
+            sim.change_wrench(mine, force=(0.0, 0.0, -0.05 - 0.02 * k))
+        for _ in range(30):
+            seen.add(many.view.region.still_ready())
+            many.step(H)
+        once.step(H, 30)
+        np.testing.assert_array_equal(many.state.q, once.state.q)
+        np.testing.assert_array_equal(many.state.v, once.state.v)
+        assert many.report.error_bound == once.report.error_bound
+    assert many.contacts
+    assert seen >= {choice.NOT_READY, choice.ALL_READY}, "no update was assembled ahead"
+
+
+def test_no_call_of_one_step_assembles_and_chooses(model, monkeypatch):
+    """What a call does besides its step, counted: assembles ahead of an update, or chooses from what was assembled, or
+    closes four nodes. After the first call none does two of these."""
+    work: list[tuple[str, int]] = []
+    perform = ActiveRegion.perform
+
+    def counted(self, task, *rest, **options):
+        settings, ready = options.get("settings"), self.still_ready()
+        before = self.tree.run.counts.item(OPEN_COUNT)
+        perform(self, task, *rest, **options)
+        if task == region.UPDATE:
+            work.append(("choose" if ready != choice.NOT_READY else "assemble and choose", 0))
+        elif task == region.ASSEMBLE:
+            work.append(("assemble", 0))
+        elif task == region.CLOSE:
+            work.append(("close", before - self.tree.run.counts.item(OPEN_COUNT)))
+            assert settings is not None
+
+    monkeypatch.setattr(ActiveRegion, "perform", counted)
+    (sim, force), rng, seen = loaded(model), np.random.default_rng(8), set()
+    sim.step(H)
+    for k in range(300):
+        work.clear()
+        if k % 30 == 29:
+            hit(sim, k // 30)
+            force = sim.loads[0]
+        elif k % 7 == 0:
+            sim.change_wrench(force, force=rng.normal(size=3))
+        sim.step(H)
+        tasks = [name for name, _ in work]
+        assert len(tasks) <= 1 or tasks == ["close", "assemble"]
+        assert all(nodes <= CLOSED_PER_STEP for _, nodes in work)
+        seen.update(tasks)
+    assert seen == {"assemble", "choose", "close"}

@@ -16,7 +16,9 @@ from linkwork.envs.acting import HALF, LOOK, MIDDLE, ActingArrays, MemberArrays,
 from linkwork.envs.task import Task
 from linkwork.errors import StateError
 from linkwork.full.simulation import FullDynamics
+from linkwork.model.state import State
 from linkwork.simulation.loading.actuating import Actuators
+from linkwork.simulation.view import CompiledSteps
 
 
 class Members:
@@ -29,10 +31,10 @@ class Members:
         self.task = task
         self.sims = [FullDynamics(task.model, task.rest(), contact=task.contact, **task.options) for _ in range(count)]
         self.drives = [Actuators(sim) for sim in self.sims]
-        one, self._middle, half = self.drives[0], 0.5 * (task.low + task.high), 0.5 * (task.high - task.low)
+        one, self._middle, half = self.drives[0].view, 0.5 * (task.low + task.high), 0.5 * (task.high - task.low)
         self.arrays = ActingArrays(
-            scale=np.column_stack([self._middle, half, one._low, one._high, one._gear]),
-            place=np.column_stack([one._row, one._column, task.follows]),
+            scale=np.column_stack([self._middle, half, one.low, one.high, one.gear]),
+            place=np.column_stack([one.row, one.column, task.follows]),
             task=task.table,
             members=np.zeros((count, 3 * len(MemberArrays._fields)), dtype=np.int64),
             ended=np.zeros((count, 2), dtype=np.int64),
@@ -44,7 +46,8 @@ class Members:
             over=np.zeros(count),
         )
         self._table, self._all, self._still = describe(self.arrays), np.arange(count), np.zeros(task.actions)
-        self._is_compiled = one._is_direct and self.sims[0]._step_of_python() is None
+        self._compiled = [sim.view.steps for sim in self.sims]
+        self._is_compiled = one.is_direct and self._compiled[0] is not None
         self._looks = 0 if task.compiled_look is None else address_of(task.compiled_look, LOOK)
         self._tables: list[IntArray | None] = [None] * count
         self._threads, self._pool = threads, ThreadPoolExecutor(threads - 1) if threads > 1 else None
@@ -59,8 +62,12 @@ class Members:
         x.memory[k] = 0.0
         q, v = as_state(self.task.model, self.task.begin(rng, x.memory[k]))
         with turn_of(sim):
-            sim._refuse_state(q, v)
-            sim._begin_anew(q, v)
+            steps = self._compiled[k]
+            if steps is not None:
+                steps.start(q, v)
+            else:
+                sim.reset()
+                sim.set_state(State(q, v))
             self.drives[k].control = self._middle
         x.q[k], x.v[k] = q, v
         self._look(k, self._still, True)
@@ -86,19 +93,20 @@ class Members:
     def _act_compiled(self, actions: FloatArray, who: IntArray, numbers: list[int]) -> dict[int, StateError]:
         h, n = self.task.h, self.task.steps
         for k in numbers:
-            sim = self.sims[k]
-            sim._begin_steps(h)
-            if sim._moving.table is not self._tables[k]:
-                self._tables[k] = sim._moving.table
-                self.arrays.members[k] = describe(MemberArrays(sim._moving.table, self.drives[k]._control))
-                self._steps = sim._moving.address()
+            steps = self._steps_of(k)
+            steps.begin(h)
+            table = steps.table()
+            if table is not self._tables[k]:
+                self._tables[k] = table
+                self.arrays.members[k] = describe(MemberArrays(table, self.drives[k].view.control))
+                self._address = steps.address()
         if not self._act_in_threads(actions, who):
             raise StateError("actions must be finite numbers.")
         failed: dict[int, StateError] = {}
         for k in numbers:
             status, made = self.arrays.ended[k].tolist()
             try:
-                self.sims[k]._end_steps(h, n, status, made)
+                self._steps_of(k).end(h, n, status, made)
             except StateError as error:
                 failed[k] = error
             else:
@@ -108,8 +116,13 @@ class Members:
                     self._look(k, actions[k])
         return failed
 
+    def _steps_of(self, k: int) -> CompiledSteps:
+        steps = self._compiled[k]
+        assert steps is not None
+        return steps
+
     def _act_in_threads(self, actions: FloatArray, who: IntArray) -> bool:
-        how: Any = (actions, self._steps, self._looks, self.task.h, self.task.steps)
+        how: Any = (actions, self._address, self._looks, self.task.h, self.task.steps)
         if self._pool is None:
             return bool(act(self._table, who, *how))
         first, *rest = np.array_split(who, self._threads)

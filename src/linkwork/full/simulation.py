@@ -40,6 +40,7 @@ from linkwork.simulation.stepping.evaluate_loops import closed_accelerations_now
 from linkwork.simulation.stepping.from_python import Ended, advance_in_python
 from linkwork.simulation.thermal.langevin import Langevin
 from linkwork.simulation.touches import choose_limits
+from linkwork.simulation.view import CompiledSteps
 
 DEVICES = ("cpu", "gpu")
 IMPLICIT_EULER = "implicit_euler"
@@ -170,7 +171,13 @@ class FullDynamics(Dynamics):
         self._moving.read_momentum()
 
     def _more_of_view(self) -> dict[str, Any]:
-        return {"refresh": self._forces.refresh}
+        return {"refresh": self._forces.refresh, "steps": self._compiled_steps()}
+
+    def _compiled_steps(self) -> CompiledSteps | None:
+        if self._step_of_python() is not None:
+            return None
+        moving = self._moving
+        return CompiledSteps(self._start_anew, self._begin_steps, lambda: moving.table, moving.address, self._end_steps)
 
     # ------------------------------------------------------------------------------------------------------------ results
 

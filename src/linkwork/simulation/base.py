@@ -152,6 +152,11 @@ class LinkageSimulation(Loaded, TakesTurns):
         self._begin_at(q, v)
         self.time, self.steps_done = 0.0, 0
 
+    def _start_anew(self, q: FloatArray, v: FloatArray) -> None:
+        """The same from any state; one that is refused changes nothing."""
+        self._refuse_state(q, v)
+        self._begin_anew(q, v)
+
     def _clear_everything(self) -> None:
         """Takes away all loads, efforts and motors."""
         self._loads.reset()

@@ -338,6 +338,7 @@ class AdaptiveDynamics(Dynamics):
             self.steps_done += done
             self.time += done * h
             to_close += done
+            self._region.has_moved()
             if goes_through:
                 self._through.end(status)
             else:
@@ -368,8 +369,8 @@ class AdaptiveDynamics(Dynamics):
         """Before the call that begins with an update: what the update will need of the present state, where it is dear."""
         counts, nodes = self._tree.run.counts, self._tree.plan.nodes.shape[0]
         is_whole = counts.item(ACTIVE_COUNT) == nodes
-        is_plain = self.water is None and self.contact is None  # else forces are found only by the update
-        if is_plain and not is_whole and is_dear(counts.item(JOINT_COUNT), self.model.n_bodies):
+        # Forces of water are found only by the update.
+        if self.water is None and not is_whole and is_dear(counts.item(JOINT_COUNT), self.model.n_bodies):
             self._region.perform(region.ASSEMBLE)
 
     def _fail(self, status: int, body: int, advice: str = "", fault: LinkworkError | None = None) -> None:

@@ -6,9 +6,10 @@ volumes and places that stay as they were when it became so.
 
 from linkwork.adaptive.dynamics.reduced.gather import body_in_piece
 from linkwork.adaptive.dynamics.reduced.reduced import FIRST_FORCE, PIECES, joint_pose, reduced_of
-from linkwork.adaptive.dynamics.region.choice import MANY
+from linkwork.adaptive.dynamics.region.choice import MANY, NOT_READY, READY
 from linkwork.adaptive.dynamics.region.choice import PATIENCE as CHOSEN_PATIENCE
 from linkwork.adaptive.dynamics.region.region import (
+    ASSEMBLE,
     BEGIN,
     FREEZE,
     REOPEN,
@@ -82,8 +83,11 @@ def place_velocities(table, moving):
 
 @kernel
 def perform_touching(table, moving, task, joint, settings):
-    """`region.perform` of a linkage with contact: before an update the forces of contacts act on the metrics, and after a
-    change of the region the search follows it. Like the steps between which it is called, it takes subnormals for zero."""
+    """`region.perform` of a linkage with contact: before an update, or what is assembled ahead of it, the forces of
+    contacts act on the metrics; after a change of the region the search follows it.
+
+    Like the steps between which it is called, it takes subnormals for zero.
+    """
     mode = flush_subnormals()
     goes_on = task == UPDATE or task == FREEZE  # from where the linkage that moves is
     if task == UPDATE:
@@ -92,6 +96,7 @@ def perform_touching(table, moving, task, joint, settings):
             run_of(table).counts[JOINED] = MANY
         counts[CHANGED], counts[PATIENCE] = 0, int(settings[CHOSEN_PATIENCE])
         counts[QUIET] = counts[PATIENCE]
+    if task == ASSEMBLE or (task == UPDATE and settings[READY] == NOT_READY):
         renew_contact_forces(table, moving)
     if goes_on:
         note_travel(moving)

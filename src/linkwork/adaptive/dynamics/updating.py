@@ -2,7 +2,7 @@
 
 from numba import types
 
-from linkwork.adaptive.dynamics.region.choice import ASKED, PASSES, STEPPED, TOUCHES
+from linkwork.adaptive.dynamics.region.choice import ASKED, NOT_READY, PASSES, READY, STEPPED, TOUCHES
 from linkwork.adaptive.dynamics.region.region import UPDATE
 from linkwork.contact.contact_list import COUNT
 from linkwork.core.calls import TABLE, address_of, caller
@@ -37,4 +37,6 @@ def update_between_steps(table, moving):
     choice[TOUCHES] = 1.0 if touches(moving) else 0.0
     is_left_out = choice[ASKED] == 0.0 and choice[TOUCHES] != 0.0
     choice[PASSES] = 1.0 if is_left_out or turns[LEFT] > turns[EVERY] else 0.0
-    return _perform(turns[PERFORM], (table, moving, UPDATE, -1, choice))
+    status = _perform(turns[PERFORM], (table, moving, UPDATE, -1, choice))
+    choice[READY] = NOT_READY  # what was assembled ahead of the call was so for its first update
+    return status

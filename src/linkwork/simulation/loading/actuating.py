@@ -8,12 +8,12 @@ a ← u + (a - u) exp(-Δt / T), which is exact while u stays.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from linkwork.core.arrays import FloatArray
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import positive, shown, whole
 from linkwork.core.messages.describe import html_table, quoted
 from linkwork.core.messages.names import did_you_mean
@@ -22,6 +22,18 @@ from linkwork.errors import StateError
 from linkwork.model.actuators import Actuator
 from linkwork.simulation.loading.following import follow_controls
 from linkwork.simulation.loading.motor_law import M_POSITION, M_VELOCITY
+
+
+class ActuatorArrays(NamedTuple):
+    """What kernels read of actuators, one row each; `control` is the array that holds controls."""
+
+    low: FloatArray
+    high: FloatArray
+    gear: FloatArray
+    row: IntArray  # of the table of motors
+    column: IntArray
+    control: FloatArray
+    is_direct: bool  # whether all follow targets at once, without lag and efforts
 
 
 class Actuators(Uncopied):
@@ -92,6 +104,13 @@ class Actuators(Uncopied):
     def names(self) -> tuple[str, ...]:
         """In the order of controls."""
         return tuple(self._place)
+
+    @property
+    def view(self) -> ActuatorArrays:
+        """Its arrays, for other rooms of the package."""
+        return ActuatorArrays(
+            self._low, self._high, self._gear, self._row, self._column, self._control, self._is_direct
+        )
 
     def __len__(self) -> int:
         return len(self.actuators)

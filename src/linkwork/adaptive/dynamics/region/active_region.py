@@ -130,7 +130,9 @@ class ActiveRegion:
             contact.update_between_steps(self.tree.table, settings)
             self.moving.describe_again()
         self.load_updates()
-        settings[choice.CLOSED], settings[choice.READY] = choice.ALL_AT_ONCE, choice.NOT_READY
+        settings[choice.CLOSED] = choice.ALL_AT_ONCE
+        settings[choice.READY] = self.still_ready() if since >= every else choice.NOT_READY
+        self._ready = choice.NOT_READY
         self.reduced.counts[HAS_WRENCHES] = self._loads.has_fixed
         contact.begin_turns(self._kernels_of_updates, every, since, made)
 
@@ -309,6 +311,10 @@ class ActiveRegion:
     def _note_other_biases(self) -> None:
         if self._ready == choice.ALL_READY:
             self._ready = choice.ALL_BUT_DIRTY
+
+    def has_moved(self) -> None:
+        """After steps: what was assembled ahead of an update is of another state."""
+        self._ready = choice.NOT_READY
 
     def still_ready(self) -> int:
         """READY of an update that would be made now."""

@@ -15,7 +15,7 @@ import numpy as np
 from linkwork.core.jit import inlined, routine
 from linkwork.molecules.forces.pairs.pair_forces import BEYOND2
 from linkwork.molecules.forces.solvent.born import radius_of
-from linkwork.molecules.forces.solvent.screening import QUARTER, decay, screened
+from linkwork.molecules.forces.solvent.screening import QUARTER, screened
 from linkwork.molecules.forces.solvent.tables import (
     CHANGING,
     CHARGE,
@@ -148,9 +148,9 @@ def screened_inside(work, solvent, own, i, entry, bits, scale):
         vload(solvent.parameters, CHARGE * p + j) * vload(work.lanes, bits * BLOCK)
     )
     quarter = (QUARTER * own.inverse[i] / scale) * vload(own.inverse, j)
-    r2 = vload(own.inside_r2, entry * BLOCK)
-    D, e = decay(r2, quarter)
-    over_f, _, _ = screened(r2 + ((scale * own.born[i]) * vload(own.born, j)) * e, e, D, kqq)
+    over_f, _, _ = screened(
+        vload(own.inside_r2, entry * BLOCK), (scale * own.born[i]) * vload(own.born, j), quarter, kqq
+    )
     return over_f - solvent.settings[SHIFT] * kqq
 
 
@@ -238,9 +238,7 @@ def screening_of_both(work, solvent, own):
             kqq = charge * (vload(numbered, NUMBERED_CHARGE * p + j) * kept)
             B_j = vload(numbered, NUMBERED_BORN * p + j)
             of_j = quarter * vload(numbered, NUMBERED_INVERSE * p + j)
-            r2 = vload(own.both_r2, k * BLOCK)
-            D, e = decay(r2, of_j)
-            over_f, _, of_radii = screened(r2 + (B * B_j) * e, e, D, kqq)
+            over_f, _, of_radii = screened(vload(own.both_r2, k * BLOCK), B * B_j, of_j, kqq)
             vstore(numbered, NUMBERED_PULL * p + j, vload(numbered, NUMBERED_PULL * p + j) + (0.5 * B) * of_radii)
             pull = pull + of_radii * B_j
             energy = energy - (over_f - shift * kqq)

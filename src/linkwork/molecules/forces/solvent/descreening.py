@@ -35,10 +35,10 @@ from linkwork.spatial.simd_two import folded, splat_two, vload_two, vstore_two
 def sum_integrals(pairs, work, solvent, own):
     """Σ I of the atoms at work: inside rigid parts, of listed and of close pairs. FIELD_INSIDE_FULL: no room.
 
-    Entries of the list with a pair within the cutoff are noted for the passes that follow. What is done with the entries of
-    one atom has several short loops: in a long one the processor waits, since it does not look ahead to the next turn.
+    Entries of the list with a pair within the cutoff are noted for the passes that follow.
     """
-    atoms, cutoff2 = work.row.shape[0] - 1, pairs.settings[CUTOFF2]
+    p, parameters, cutoff2 = work.cluster.shape[0], solvent.parameters, pairs.settings[CUTOFF2]
+    atoms, has_neck = work.row.shape[0] - 1, solvent.settings[HAS_NECK] != 0.0
     for w in range(work.counters[AT_WORK]):
         j = work.at_work[w] * BLOCK
         vstore(own.sum, j, vload(own.inside_sum, j))
@@ -50,9 +50,34 @@ def sum_integrals(pairs, work, solvent, own):
             begin = end
             end = find_near(work, own, i, begin, cutoff2)
             own.near_row[i, 0], own.near_row[i, 1] = begin, end
-            if begin != end:
-                invert(solvent, own, i, cutoff2)
-                own.sum[i] += vsum(folded(integrals_of_row(solvent, own, i)))
+            if begin == end:
+                continue
+            s2, s3, here = parameters[SCALED2 * p + i], parameters[SCALED3 * p + i], splat_two(0.0)
+            for k in range(begin, end, 2):
+                j, j2 = own.near_first[k], own.near_first[k + 1]
+                r2 = vload_two(own.row_r2, (k - begin) * BLOCK, (k + 1 - begin) * BLOCK)
+                reach = parameters[CLOSE * p + i] + vload_two(parameters, CLOSE * p + j, CLOSE * p + j2)
+                reach2 = reach * reach
+                inverse = vselect_less(r2, cutoff2, vrsqrt(r2), 0.0)
+                inverse = vselect_less(r2, reach2, 0.0 - inverse, inverse)
+                vstore_two(own.pair_inverse, k * BLOCK, (k + 1) * BLOCK, inverse)
+                there, back = add_integrals(
+                    s2,
+                    s3,
+                    vload_two(parameters, SCALED2 * p + j, SCALED2 * p + j2),
+                    vload_two(parameters, SCALED3 * p + j, SCALED3 * p + j2),
+                    vselect_less(0.0, inverse, inverse, 0.0),
+                )
+                if has_neck:
+                    neck_there, neck_back = add_necks(necks_of_two(solvent, p, i, j, j2), r2, inverse)
+                    there = there + neck_there
+                    back = back + neck_back
+                here = here + there
+                vstore_two(own.sum, j, j2, vload_two(own.sum, j, j2) + back)
+                near = vbits_less(r2, reach2)
+                if near != 0:
+                    remember_near(own, i, j, j2, near)
+            own.sum[i] += vsum(folded(here))
     if own.counters[CLOSE_COUNT] > own.close_pair.shape[0]:
         return FIELD_INSIDE_FULL
     sum_over_close(pairs, work, solvent, own)
@@ -79,53 +104,13 @@ def find_near(work, own, i, found, cutoff2):
         vstore(own.row_r2, (found - begin) * BLOCK, r2)
         own.near_first[found] = j
         found += 1 if vbits_less(r2, within) != 0 else 0
-    if (found - begin) % 2 == 1:  # passes take two at a time: one without pairs within the cutoff joins the last
+    if (
+        found - begin
+    ) % 2 == 1:  # passes take two entries at a time: one without pairs within the cutoff joins the last
         vstore(own.row_r2, (found - begin) * BLOCK, splat(BEYOND2))
         own.near_first[found] = own.near_first[found - 1]
         found += 1
     return found
-
-
-@inlined
-def invert(solvent, own, i, cutoff2):
-    """1/r of the entries of atom i, as `own.pair_inverse`; pairs too near for the series are remembered."""
-    parameters, p = solvent.parameters, solvent.kind.shape[0]
-    begin, end = own.near_row[i, 0], own.near_row[i, 1]
-    for k in range(begin, end, 2):
-        j, j2 = own.near_first[k], own.near_first[k + 1]
-        r2 = vload_two(own.row_r2, (k - begin) * BLOCK, (k + 1 - begin) * BLOCK)
-        reach = parameters[CLOSE * p + i] + vload_two(parameters, CLOSE * p + j, CLOSE * p + j2)
-        reach2 = reach * reach
-        inverse = vselect_less(r2, cutoff2, vrsqrt(r2), 0.0)
-        inverse = vselect_less(r2, reach2, 0.0 - inverse, inverse)
-        vstore_two(own.pair_inverse, k * BLOCK, (k + 1) * BLOCK, inverse)
-        near = vbits_less(r2, reach2)
-        if near != 0:
-            remember_near(own, i, j, j2, near)
-
-
-@inlined
-def integrals_of_row(solvent, own, i):
-    """Adds the integrals of the entries of atom i to the sums of the other atoms; returns its own, lane by lane."""
-    parameters, p, here = solvent.parameters, solvent.kind.shape[0], splat_two(0.0)
-    begin, end = own.near_row[i, 0], own.near_row[i, 1]
-    s2, s3 = parameters[SCALED2 * p + i], parameters[SCALED3 * p + i]
-    for k in range(begin, end, 2):
-        j, j2 = own.near_first[k], own.near_first[k + 1]
-        inverse = vload_two(own.pair_inverse, k * BLOCK, (k + 1) * BLOCK)
-        s2_j = vload_two(parameters, SCALED2 * p + j, SCALED2 * p + j2)
-        s3_j = vload_two(parameters, SCALED3 * p + j, SCALED3 * p + j2)
-        there, back = add_integrals(s2, s3, s2_j, s3_j, vselect_less(0.0, inverse, inverse, 0.0))
-        here = here + there
-        vstore_two(own.sum, j, j2, vload_two(own.sum, j, j2) + back)
-    for k in range(begin, end if solvent.settings[HAS_NECK] != 0.0 else begin, 2):
-        j, j2 = own.near_first[k], own.near_first[k + 1]
-        r2 = vload_two(own.row_r2, (k - begin) * BLOCK, (k + 1 - begin) * BLOCK)
-        inverse = vload_two(own.pair_inverse, k * BLOCK, (k + 1) * BLOCK)
-        there, back = add_necks(necks_of_two(solvent, p, i, j, j2), r2, inverse)
-        here = here + there
-        vstore_two(own.sum, j, j2, vload_two(own.sum, j, j2) + back)
-    return here
 
 
 @routine

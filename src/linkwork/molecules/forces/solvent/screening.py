@@ -15,7 +15,6 @@ from linkwork.molecules.forces.solvent.tables import CHARGE, KIN_COUNT, SHIFT
 from linkwork.molecules.forces.tables import AT_WORK, BLOCK, CUTOFF2, SWITCH_SLOPE
 from linkwork.spatial.simd import splat, vload, vstore, vsum
 from linkwork.spatial.simd_math import vexp2, vrsqrt, vselect_less
-from linkwork.spatial.simd_two import vload_two, vstore_two
 
 MOST_D = 800.0  # exp(-D ln 2) is zero to every digit, and still a normal number
 LN2 = math.log(2.0)
@@ -23,17 +22,12 @@ QUARTER = 0.25 / LN2  # so that exp(-D) is a power of two
 
 
 @inlined
-def decay(r2, quarter):
-    """D over ln 2 and exp(-D) of several pairs. quarter: `QUARTER` / B_i B_j."""
-    D = r2 * quarter
+def screened(r2, bb, quarter, qq):
+    """Of eight pairs: k qq / f, (dE/dr) / r, and 2 ∂E/∂(B_i B_j). quarter: `QUARTER` / B_i B_j."""
+    D = r2 * quarter  # over ln 2
     D = vselect_less(D, MOST_D, D, MOST_D)
-    return D, vexp2(0.0 - D)
-
-
-@inlined
-def screened(f2, e, D, qq):
-    """Of several pairs: k qq / f, (dE/dr) / r, and 2 ∂E/∂(B_i B_j). f2: f². D: over ln 2."""
-    inverse = vrsqrt(f2)
+    e = vexp2(0.0 - D)
+    inverse = vrsqrt(r2 + bb * e)
     over_f = qq * inverse
     g = over_f * (inverse * inverse)
     ge = g * e
@@ -44,63 +38,45 @@ def screened(f2, e, D, qq):
 def pairs_in_solvent(pairs, work, solvent, own):
     """`pair_forces` with the screening of the same pairs: writes force over distance to `own.pair_g` and adds ∂E/∂B to
     `own.pull`. Returns the energy [kJ/mol]."""
-    atoms, energy, charges = work.row.shape[0] - 1, splat(0.0), splat(0.0)
+    position, parameters = work.position, pairs.parameters
+    p = work.cluster.shape[0]
+    law, shift = law_of(pairs.settings), solvent.settings[SHIFT]
+    fades = pairs.settings[SWITCH_SLOPE] > 0.0
+    energy = splat(0.0)
+    atoms = work.row.shape[0] - 1
     for w in range(work.counters[AT_WORK]):
         first = work.at_work[w] * BLOCK
         for i in range(first, min(first + BLOCK, atoms)):
-            if own.near_row[i, 0] != own.near_row[i, 1]:
-                decays_of_row(work, own, i)
-                found, charge = row_in_solvent(pairs, work, solvent, own, i)
-                energy, charges = energy + found, charges + charge
-    return vsum(energy) + solvent.settings[SHIFT] * vsum(charges)
-
-
-@inlined
-def decays_of_row(work, own, i):
-    """r², D over ln 2 and exp(-D) of the entries of atom i: a loop of its own, or the processor waits for them."""
-    position, p = work.position, work.cluster.shape[0]
-    xi, yi, zi, quarter = position[i], position[p + i], position[2 * p + i], QUARTER * own.inverse[i]
-    begin, end = own.near_row[i, 0], own.near_row[i, 1]
-    for k in range(begin, end, 2):
-        j, j2 = own.near_first[k], own.near_first[k + 1]
-        at, at2 = (k - begin) * BLOCK, (k + 1 - begin) * BLOCK
-        dx = xi - vload_two(position, j, j2)
-        dy = yi - vload_two(position, p + j, p + j2)
-        dz = zi - vload_two(position, 2 * p + j, 2 * p + j2)
-        r2 = dx * dx + dy * dy + dz * dz
-        D, e = decay(r2, quarter * vload_two(own.inverse, j, j2))
-        vstore_two(own.row_r2, at, at2, r2)
-        vstore_two(own.row_d, at, at2, D)
-        vstore_two(own.row_e, at, at2, e)
-
-
-@inlined
-def row_in_solvent(pairs, work, solvent, own, i):
-    """Energy of the entries of atom i, and the sum of their charges' products, lane by lane."""
-    parameters, p, law = pairs.parameters, work.cluster.shape[0], law_of(pairs.settings)
-    fades = pairs.settings[SWITCH_SLOPE] > 0.0
-    half_sigma, root_epsilon, charge = parameters[i], parameters[p + i], parameters[2 * p + i]
-    B, q = own.born[i], solvent.parameters[CHARGE * p + i]
-    half_B = 0.5 * B
-    energy = charges = pull = splat(0.0)
-    begin, end = own.near_row[i, 0], own.near_row[i, 1]
-    for k in range(begin, end):
-        j, at = own.near_first[k], (k - begin) * BLOCK
-        inverse = vload(own.pair_inverse, k * BLOCK)
-        inverse = vselect_less(0.0, inverse, inverse, 0.0 - inverse)
-        r2, e, B_j = vload(own.row_r2, at), vload(own.row_e, at), vload(own.born, j)
-        kqq = vselect_less(0.0, inverse, q * vload(solvent.parameters, CHARGE * p + j), 0.0)
-        over_f, of_distance, of_radii = screened(r2 + (B * B_j) * e, e, vload(own.row_d, at), kqq)
-        depth = root_epsilon * vload(parameters, p + j)
-        qq = vselect_less(0.0, inverse, charge * vload(parameters, 2 * p + j), 0.0)
-        found, g = eight_pairs(law, fades, r2, inverse, inverse * inverse, half_sigma + vload(parameters, j), depth, qq)
-        energy = energy + (found - over_f)
-        charges = charges + kqq
-        pull = pull + of_radii * B_j
-        vstore(own.pull, j, vload(own.pull, j) + half_B * of_radii)
-        vstore(own.pair_g, k * BLOCK, g - of_distance)
-    own.pull[i] += 0.5 * vsum(pull)
-    return energy, charges
+            begin, end = own.near_row[i, 0], own.near_row[i, 1]
+            if begin == end:
+                continue
+            xi, yi, zi = position[i], position[p + i], position[2 * p + i]
+            half_sigma, root_epsilon, charge = parameters[i], parameters[p + i], parameters[2 * p + i]
+            B, quarter, q = own.born[i], QUARTER * own.inverse[i], solvent.parameters[CHARGE * p + i]
+            half_B = 0.5 * B
+            pull = splat(0.0)
+            for k in range(begin, end):
+                j = own.near_first[k]
+                inverse = vload(own.pair_inverse, k * BLOCK)
+                inverse = vselect_less(0.0, inverse, inverse, 0.0 - inverse)
+                dx = xi - vload(position, j)
+                dy = yi - vload(position, p + j)
+                dz = zi - vload(position, 2 * p + j)
+                r2 = dx * dx + dy * dy + dz * dz
+                B_j = vload(own.born, j)
+                kqq = q * vload(solvent.parameters, CHARGE * p + j)
+                kqq = vselect_less(0.0, inverse, kqq, 0.0)
+                over_f, of_distance, of_radii = screened(r2, B * B_j, quarter * vload(own.inverse, j), kqq)
+                depth = root_epsilon * vload(parameters, p + j)
+                qq = vselect_less(0.0, inverse, charge * vload(parameters, 2 * p + j), 0.0)
+                sigma = half_sigma + vload(parameters, j)
+                found, g = eight_pairs(law, fades, r2, inverse, inverse * inverse, sigma, depth, qq)
+                energy = energy + (found - (over_f - shift * kqq))
+                pull = pull + of_radii * B_j
+                vstore(own.pull, j, vload(own.pull, j) + half_B * of_radii)
+                vstore(own.pair_g, k * BLOCK, g - of_distance)
+            own.pull[i] += 0.5 * vsum(pull)
+    return vsum(energy)
 
 
 @routine

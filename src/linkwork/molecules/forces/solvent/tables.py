@@ -70,8 +70,6 @@ class SolventWork(NamedTuple):
     )
     pair_g: FloatArray  # (8 listed,)  their forces over their distances, Born radii held [kJ/mol/nm²]
     row_r2: FloatArray  # (p + 16,)  squares of the distances of one atom's entries within the cutoff [nm²]
-    row_d: FloatArray  # (p + 16,)  their D over ln 2
-    row_e: FloatArray  # (p + 16,)  their exp(-D)
     kin_moves: IntArray  # (m + 1,)  1 where the distance of kin can change
     close_pair: IntArray  # (capacity, 2)  those, then the listed pairs that are too near for the series
     close_slope: FloatArray  # (capacity, 2)  (dI/dr) / r both ways [nm⁻³]
@@ -119,8 +117,6 @@ def make_solvent_work(atoms: int, kin: int, capacity: int, listed: int) -> Solve
         near_row=np.zeros((atoms, 2), dtype=np.int64),
         **room_for_listed(atoms, listed),
         row_r2=aligned(p + 2 * BLOCK),
-        row_d=aligned(p + 2 * BLOCK),
-        row_e=aligned(p + 2 * BLOCK),
         kin_moves=np.zeros(kin + 1, dtype=np.int64),
         close_pair=np.zeros((kin + capacity, 2), dtype=np.int64),
         close_slope=np.zeros((kin + capacity, 2)),
