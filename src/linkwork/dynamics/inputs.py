@@ -94,8 +94,8 @@ def as_frame(model: Model, body: str | int, world: bool = False) -> tuple[int, F
 def check_orientations(model: Model, q: FloatArray) -> None:
     """Refuses quaternions that are not unit: the algebra behind would scale bodies by them."""
     first = model.quaternions
-    norm2 = sum(q[first + k] ** 2 for k in range(4))
-    bad = np.flatnonzero(~(np.abs(norm2 - 1.0) <= UNIT_TOLERANCE))
+    each = q[first[:, None] + np.arange(4)]
+    bad = np.flatnonzero(~(np.abs(np.einsum("kc,kc->k", each, each) - 1.0) <= UNIT_TOLERANCE))
     if bad.size:
         k = int(first[bad[0]])
         joint = model.joint_names[model.joint_of(k, "q")]

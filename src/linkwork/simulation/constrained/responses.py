@@ -42,18 +42,25 @@ def push_through_joint(s, i, p, drive, is_driven, effort):
 @routine
 def pull_down(tree, body, work, dof_work, i, above, effort, has_effort, out, writes):
     """Acceleration of body i from that of its parent; the joint's goes into `out`, or else over u in `effort`."""
-    a = twist_to_child(load9(work, i, R_), load3(work, i, P_), above)
-    j = tree[i, V]
     to = out if writes else effort
     if tree[i, KIND] == HELICAL:
-        u = effort[j] if has_effort else 0.0
-        to[j], a = move_freedom(helical_twist(body, i), load6(work, i, U_), work[i, DINV], u, a)
-        return a
-    n = tree[i, DOF]
+        return pull_down_hinge(tree, body, work, i, above, effort, has_effort, to)
+    a = twist_to_child(load9(work, i, R_), load3(work, i, P_), above)
+    j, n = tree[i, V], tree[i, DOF]
     for d in range(n):  # what `aba` kept there has served
         dof_work[j + d, EFFORT_D] = effort[j + d] if has_effort else 0.0
     S, U, D = dof_work[:, S_D : S_D + 6], dof_work[:, U_D : U_D + 6], dof_work[:, D_D : D_D + 6]
     return move_freedoms(S, U, D, dof_work[:, EFFORT_D], j, n, a, to)
+
+
+@inlined
+def pull_down_hinge(tree, body, work, i, above, effort, has_effort, to):
+    """The same for a joint of one freedom."""
+    a = twist_to_child(load9(work, i, R_), load3(work, i, P_), above)
+    j = tree[i, V]
+    u = effort[j] if has_effort else 0.0
+    to[j], a = move_freedom(helical_twist(body, i), load6(work, i, U_), work[i, DINV], u, a)
+    return a
 
 
 ABOVE = 1  # mark of bodies between touched ones and the world
@@ -108,7 +115,10 @@ def move_body(s, x, i, has_effort, out, writes):
     """`answer` of body i, whose parent has it; of its joint as `pull_down` says."""
     parent = s.tree[i, PARENT]
     above = load6(x.answer, parent, 0) if parent >= 0 else ZERO6
-    a = pull_down(s.tree, s.body, s.work, s.dof_work, i, above, x.effort, has_effort, out, writes)
+    if s.tree[i, KIND] == HELICAL:  # the hot path: a call would take as long
+        a = pull_down_hinge(s.tree, s.body, s.work, i, above, x.effort, has_effort, out if writes else x.effort)
+    else:
+        a = pull_down(s.tree, s.body, s.work, s.dof_work, i, above, x.effort, has_effort, out, writes)
     store6(x.answer, i, 0, a)
 
 

@@ -118,8 +118,10 @@ def try_touching(table, h):
 @routine
 def begin_euler(table, h):
     """`begin_and_find`. Where something touches, limits of motors are found with contacts (`motors`) and would be judged
-    twice; so they are judged by forces alone only where nothing does, and what is found then is what counts."""
-    if not are_motors_limited(table):
+    twice; so they are judged by forces alone only where nothing does, or did in the last step, and what is found then is
+    what counts."""
+    counts = touch_of(table).counts
+    if not are_motors_limited(table) or counts[ta.SLOTS] + counts[ta.LIMITS] == 0:
         return begin_and_find(table, h, True, True)
     status, count = begin_and_find(table, h, True, False)
     if status == OK and count == 0 and act_otherwise(moving_of(table), h, moving_of(table).v):
