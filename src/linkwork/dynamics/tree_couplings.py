@@ -14,6 +14,7 @@ O(m²): a stack of boxes and a closed chain take O(n), as a tree does.
 
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.tree_factor import BLOCK, MOST_FREEDOMS, shift_columns_up, shift_rows_up
+from linkwork.model.layout import PARENT
 from linkwork.spatial.inertia import block_plus_outer, block_times_twist, twist_times_block
 from linkwork.spatial.memory import add_to6, add_to_block, load6, load_block, store6, store_block
 from linkwork.spatial.vectors import dot6, scale6
@@ -85,21 +86,31 @@ def add_coupling(F, a, b, forth, back):
         add_to_block(F.coupling, entry >> 1, other_half(entry), back)
 
 
-@inlined
+@routine
 def list_near(F, i):
-    """Lists the entries of the couplings that body i still has; how many."""
+    """Lists the entries of the couplings that body i still has, and in `pairs` of those that its elimination makes between
+    the bodies on their other ends; how many there are of the first, 0 where there is no room."""
     count, entry = 0, F.head[i]
     while entry >= 0:
         if F.gone_with[entry >> 1] < 0:
             F.near[count] = entry
             count += 1
         entry = F.after[entry]
+    pair = 0
+    for m in range(count):
+        for n in range(m):
+            entry = couple(F, other_end(F, F.near[m]), other_end(F, F.near[n]))
+            if entry < 0:
+                return 0
+            F.pairs[pair] = entry
+            pair += 1
     return count
 
 
 @routine
 def eliminate_couplings(F, count, place, s, U, Y, D):
     """(5) for freedom s, number `place` of its joint, of the body whose `count` couplings are listed in `near`."""
+    pair = 0
     for m in range(count):
         entry = F.near[m]
         k = entry >> 1
@@ -143,6 +154,68 @@ def hand_to_parent(F, i, parent, r, count):
                 add_to_block(F.block, parent, 0, back)
             else:
                 add_coupling(F, parent, j, forth, back)
+
+
+@routine
+def order_least_coupled(tree, F):
+    """Fills `order`: bodies without couplings on their subtrees first, then always one that is coupled with the fewest.
+
+    The couplings are made by `couple`; they are used up. Where there is no room for those that elimination makes, leaves
+    come before roots in the order of their numbers.
+    """
+    n = tree.shape[0]
+    for i in range(n):
+        F.waits[i] = -1  # no coupling below
+    for i in range(n - 1, -1, -1):
+        parent = tree[i, PARENT]
+        if F.head[i] >= 0 and F.waits[i] < 0:
+            F.waits[i] = 0
+        if F.waits[i] >= 0 and parent >= 0:
+            F.waits[parent] = max(F.waits[parent], 0) + 1  # children that are to be eliminated before it
+    at = 0
+    for i in range(n - 1, -1, -1):
+        if F.waits[i] < 0:
+            F.order[at] = i
+            at += 1
+    ready = at  # order[at:ready]: bodies that wait for nothing
+    for i in range(n - 1, -1, -1):
+        if F.waits[i] == 0:
+            F.order[ready] = i
+            ready += 1
+    while at < n and F.counts[IS_FULL] == 0:
+        best, fewest = at, degree_of(F, F.order[at])
+        for k in range(at + 1, ready):
+            degree = degree_of(F, F.order[k])
+            if degree < fewest:
+                best, fewest = k, degree
+        i = F.order[best]
+        F.order[best], F.order[at] = F.order[at], i
+        at += 1
+        count, parent = list_near(F, i), tree[i, PARENT]
+        for m in range(count):
+            F.gone_with[F.near[m] >> 1] = i
+        for m in range(count):
+            j = other_end(F, F.near[m])
+            if parent >= 0 and parent != j:
+                couple(F, parent, j)
+        if parent >= 0:
+            F.waits[parent] -= 1
+            if F.waits[parent] == 0:
+                F.order[ready] = parent
+                ready += 1
+    if F.counts[IS_FULL] != 0:
+        for i in range(n):
+            F.order[i] = n - 1 - i
+
+
+@inlined
+def degree_of(F, i):
+    """Couplings that body i still has."""
+    count, entry = 0, F.head[i]
+    while entry >= 0:
+        count += 1 if F.gone_with[entry >> 1] < 0 else 0
+        entry = F.after[entry]
+    return count
 
 
 @inlined

@@ -18,10 +18,12 @@ from linkwork.dynamics.tree_couplings import (
     IS_FULL,
     add_coupling,
     clear_couplings,
+    couple,
     effort_of_coupled,
     eliminate_couplings,
     hand_to_parent,
     list_near,
+    order_least_coupled,
     push_coupled,
 )
 from linkwork.dynamics.tree_factor import BLOCK, shift_block_down, shift_block_up, shift_down, shift_up
@@ -122,6 +124,10 @@ def factor_and_solve(tree, F):
 @kernel
 def factor_coupled(tree, F, pairs, blocks):
     """The same with couplings: bodies (c, 2), wrench on the first per twist of the second and the reverse (c, 72)."""
+    clear_couplings(F)
+    for k in range(pairs.shape[0]):
+        couple(F, pairs[k, 0], pairs[k, 1])
+    order_least_coupled(tree, F)
     clear_couplings(F)
     for k in range(pairs.shape[0]):
         add_coupling(F, pairs[k, 0], pairs[k, 1], load_block(blocks, k, 0), load_block(blocks, k, BLOCK))

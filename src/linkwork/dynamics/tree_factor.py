@@ -41,6 +41,8 @@ class TreeFactor(NamedTuple):
     Z: Float2  # (6 c, 6) of each freedom of that body: wrench on the other one per velocity of the freedom
     W: Float2  # (6 c, 6) and the effort on the freedom per twist of the other one
     near: Int1  # (n,)     entries of the body that is being eliminated
+    pairs: Int1  # (c,)     entries of the couplings between any two bodies that it is coupled with
+    waits: Int1  # (n,)     while `order` is found: children that come before a body, -1: no coupling is below it
     counts: Int1  # (2,)     couplings in use, and whether there was room for all
 
 
@@ -67,6 +69,8 @@ def make_tree_factor(bodies: int, freedoms: int, couplings: int = 0) -> TreeFact
         Z=np.zeros((MOST_FREEDOMS * couplings, 6)),
         W=np.zeros((MOST_FREEDOMS * couplings, 6)),
         near=np.zeros(bodies, dtype=np.int64),
+        pairs=np.zeros(couplings, dtype=np.int64),
+        waits=np.zeros(bodies, dtype=np.int64),
         counts=np.zeros(2, dtype=np.int64),
     )
 

@@ -5,6 +5,7 @@ import math
 from linkwork.contact.solver.rows import NO_RESPONSE, fill_delassus, fill_rows, own_responses
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.aba import P_, S_D
+from linkwork.dynamics.tree_couplings import clear_couplings, couple, order_least_coupled
 from linkwork.dynamics.tree_elimination import own_responses_root_to_leaf
 from linkwork.model.kernels.joint_kernels import helical_twist
 from linkwork.model.layout import ARMATURE, DOF, HELICAL, INERTIA, KIND, PARENT, V
@@ -58,6 +59,7 @@ def begin(table, h, count, limits):
     else:
         place_joints(table)
         place_loops(table)
+        order_bodies(table, count)
         eliminate_alone(table)
         measure_by_tree(table, count, limits)
         if w.counts[HAS_MATRIX] != 0:
@@ -87,9 +89,7 @@ def place_joints(table):
     s = moving_of(table)
     F = factor_of(table)
     w = sweeps_of(table)
-    n = s.tree.shape[0]
-    for i in range(n):
-        F.order[i] = n - 1 - i
+    for i in range(s.tree.shape[0]):
         R = load9(s.world, i, 0)
         parent, j = s.tree[i, PARENT], s.tree[i, V]
         r = matvec3(load9(s.world, parent, 0), load3(s.work, i, P_)) if parent >= 0 else ZERO3
@@ -128,6 +128,22 @@ def place_loops(table):
     for k in range(x.ends.shape[0]):
         for r in range(x.first_row[k], x.first_row[k + 1]):
             w.loop_body[r, 0], w.loop_body[r, 1] = x.ends[k, 0], x.ends[k, 1]
+
+
+@routine
+def order_bodies(table, count):
+    """In which order bodies are eliminated, with all contacts between them and loops."""
+    t = touch_of(table)
+    F = factor_of(table)
+    w = sweeps_of(table)
+    clear_couplings(F)
+    for c in range(count):
+        if t.carrier[c, 0] >= 0 and t.carrier[c, 1] >= 0:
+            couple(F, t.carrier[c, 0], t.carrier[c, 1])
+    for k in range(w.counts[LOOP_ROWS]):
+        if w.loop_body[k, 0] >= 0 and w.loop_body[k, 1] >= 0:
+            couple(F, w.loop_body[k, 0], w.loop_body[k, 1])
+    order_least_coupled(moving_of(table).tree, F)
 
 
 @routine
