@@ -24,7 +24,9 @@ from linkwork.simulation.touching.arrays import contacts_of, problem_of, size_pr
 from linkwork.spatial.memory import load3, load6, load9, store3, store6
 from linkwork.spatial.rotations import add3, cross3, scale3, sub3
 
-CUBE_PER_BODY = 64  # cube of the contacts, for a sweep over a body to take less time than its share of a dense solve
+# For sweeps over all bodies to take less time than a matrix of responses, made and eliminated:
+BODIES_PER_CONTACT = 6  # at most
+CUBE_PER_BODY = 300  # cube of the contacts, at least
 NEAR = 1e-3  # [rad or m] distance to a limit from which on it is part of the problem, beside what a step may travel
 
 
@@ -199,7 +201,8 @@ def is_for_sweeps(s, t, x, count, limits):
     fewest, many = t.counts[ta.FEWEST_BY_SWEEPS], count + limits + x.row.shape[0] // 3
     if t.counts[ta.LAW] != ta.COUPLED or many < fewest or x.offset.shape[0] > 0:
         return False
-    return fewest <= 1 or many**3 >= CUBE_PER_BODY * s.tree.shape[0]
+    n = s.tree.shape[0]
+    return fewest <= 1 or (BODIES_PER_CONTACT * many >= n and many**3 >= CUBE_PER_BODY * n)
 
 
 @inlined

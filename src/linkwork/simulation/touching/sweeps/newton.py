@@ -47,7 +47,6 @@ SETS_SOFTEST, SETS_HARDEST = 1e-3, 1e-7  # of steps with sets; far above what ro
 FINISHING = 12  # steps on the law itself, of one kind
 PATIENCE = 4  # of them in a row that leave more than
 GAIN = 0.9  # of the least residual, after which no more are made
-AGAIN = 1e-3  # relative: a residual like that of two steps before, from where they go round in circles
 LOST = 10.0  # residual at which they are given up
 SUFFICES = 1e-5  # residual that counts as converged, see `breach`
 AT_ONCE = 1e-7  # the same over the matrix of responses, and over the tree in the first
@@ -131,7 +130,7 @@ def try_steps(table, count, limits, tolerance, most, residual, best, law):
     w = sweeps_of(table)
     rows = all_rows(w, count, limits)
     softest, hardest = (SETS_SOFTEST, SETS_HARDEST) if law == SETS else (SOFTEST, HARDEST)
-    found, waited, last, before = residual, 0, -1.0, -1.0
+    found, waited = residual, 0
     put_aside(w, count, limits, FOUND)
     for _ in range(min(FINISHING, most - w.counts[SWEEPS_MADE])):
         copy_rows(w.center, w.eta, rows)
@@ -144,10 +143,8 @@ def try_steps(table, count, limits, tolerance, most, residual, best, law):
         if residual < found:
             found = residual
             put_aside(w, count, limits, FOUND)
-        goes_round = waited > 0 and abs(residual - before) <= AGAIN * residual
-        if found <= tolerance or waited >= PATIENCE or goes_round or not residual < LOST:
+        if found <= tolerance or waited >= PATIENCE or not residual < LOST:
             break
-        last, before = residual, last
     take_back(w, count, limits, FOUND)
     if found < best:
         put_aside(w, count, limits, BEST)
