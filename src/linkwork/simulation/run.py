@@ -117,9 +117,10 @@ def run_simulation(
     every = every or max(1, round(steps / FRAMES_BY_DEFAULT))
     run = {"start": sim.steps_done, "target": sim.steps_done + steps, "h": h, "every": every}
     run["on_step_every"] = whole(on_step_every, 1, "on_step_every")
-    if recorder is not None:
-        _begin(sim, recorder, run, how.closes(record), how.sensors)
-    return _Loop(sim, run, recorder, how).go(how.closes(record))
+    with _interrupts() as interrupted:  # from the first frame on
+        if recorder is not None:
+            _begin(sim, recorder, run, how.closes(record), how.sensors)
+        return _Loop(sim, run, recorder, how).go(how.closes(record), interrupted)
 
 
 def _begin(
@@ -201,7 +202,8 @@ def resume_run(
     except BaseException:
         recorder.close("interrupted")
         raise
-    return _Loop(sim, run, recorder, how).go(how.closes(record))
+    with _interrupts() as interrupted:
+        return _Loop(sim, run, recorder, how).go(how.closes(record), interrupted)
 
 
 class Runnable:
@@ -281,11 +283,11 @@ class _Loop:
         self.begun_step, self.begun_time = sim.steps_done, sim.time
         self.extremes = Extremes(sim)
 
-    def go(self, close: bool) -> RunReport:
-        """The whole run; `close`: the recording belongs to it."""
+    def go(self, close: bool, interrupted: list[bool]) -> RunReport:
+        """The whole run; `close`: the recording belongs to it; interrupted: filled by Ctrl-C."""
         status = "failed"  # unless it comes to an end that it knows
         try:
-            with _interrupts() as interrupted, self._bar() as bar:
+            with self._bar() as bar:
                 status = self._steps(interrupted, bar)
             if self.recorder is not None and status != "failed":
                 self._save()
