@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 import linkwork as lw
 from linkwork.adaptive.measures import MEASURES
 from linkwork.model.model import Model
-from linkwork.reference.many_digits import accelerations, accelerations_at_rest
 
+from ..reference.many_digits import accelerations, accelerations_at_rest
 from .linkages import hostile_linkage, random_loads, tiny_bodies
 
 FloatArray = NDArray[np.float64]

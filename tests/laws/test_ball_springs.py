@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from benchmarks.reference import complex_steps
 
 import linkwork as lw
 from linkwork.derivatives.stepping.rest_positions import rest_gradient
-from linkwork.reference import complex_steps
 from linkwork.statics.balance import Balance
 from linkwork.statics.elimination.workspace import nothing_acting
 

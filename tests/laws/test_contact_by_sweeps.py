@@ -7,10 +7,10 @@ import copy
 import numpy as np
 import pytest
 from tests.helpers.contact_setups import KINDS, chain, simulate
+from tests.reference.plain_contact import PlainContact
 
 import linkwork as lw
 from linkwork.contact.solver.laws import allowed_by_coulomb, nearest_of_cone
-from linkwork.reference.plain_contact import PlainContact
 from linkwork.simulation.touching import arrays as ta
 
 ALWAYS, NEVER = 1, 10**9  # contacts from which on a solve is made by sweeps

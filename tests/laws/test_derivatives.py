@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from benchmarks.reference import complex_steps
 from tests.helpers.rounding import rounding
 
 import linkwork as lw
-from linkwork.reference import complex_steps
 
 CONDITION = 5e3  # of the mass matrices of these trees, at most
 # Derivatives of forward dynamics solve twice with the mass matrix; measured differences are below 2e-13.

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from benchmarks.reference import complex_steps
 
 import linkwork as lw
 from linkwork.model import layout
-from linkwork.reference import complex_steps
 
 KINDS = (
     "revolute",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from benchmarks.reference import complex_runs, complex_steps
 
 import linkwork as lw
 from linkwork.model import layout
-from linkwork.reference import complex_runs, complex_steps
 
 H, STEPS = 2e-3, 2
 AGREES = 1e-10  # relative. Seen: 1e-15 by Euler's rule, 4e-12 by the variational one, solved to 1e-12 of displacements

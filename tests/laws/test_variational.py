@@ -8,10 +8,10 @@ import warnings
 
 import numpy as np
 import pytest
+from tests.reference.plain_variational import plain_variational_step
 
 import linkwork as lw
 from linkwork.errors import LinkworkWarning, StateError
-from linkwork.reference.plain_variational import plain_variational_step
 from linkwork.simulation.integrators.variational.past import ahead
 from linkwork.simulation.moving import END_LINKAGE, LINKAGE
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.helpers.rounding import rounding
+from tests.reference.plain_virtual_work import plain_virtual_work
 
 import linkwork as lw
 from linkwork.dynamics.front import virtual_work_solver
@@ -17,7 +18,6 @@ from linkwork.dynamics.virtual_work.constraint_basis import basis_of_joint
 from linkwork.dynamics.virtual_work.solver import VirtualWorkSolver
 from linkwork.model.compile.split import split_links
 from linkwork.reference.joint_calculus import joint_subspace
-from linkwork.reference.plain_virtual_work import plain_virtual_work
 
 # Mass matrices of these trees have condition numbers up to 5e3; the blocks that are factored here are no worse. Measured
 # differences are below 1e-12 of the largest entry; a wrong term shows in the first digits.

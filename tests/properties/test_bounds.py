@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from benchmarks.bounds.checks import CHECKS, check_in_motion, check_linkage
+from benchmarks.reference.many_digits import accelerations
 
 import linkwork as lw
-from linkwork.reference.many_digits import accelerations
 
 SEED, LINKAGES = 1, 60
 KINDS = ("revolute", "prismatic", "spherical", "universal", "planar", "cylindrical")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.reference.plain_statics import PlainStatics
 
 import linkwork as lw
 import linkwork.statics.settle as settling
 from linkwork.model.layout import ARMATURE, INERTIA, STIFFNESS
-from linkwork.reference.plain_statics import PlainStatics
 from linkwork.simulation.loading.load_columns import LOAD_AT, LOAD_FORCE, LOAD_STIFFNESS, LOAD_TARGET
 from linkwork.spatial.matrices import rigid_matrix
 from linkwork.statics.balance import Balance

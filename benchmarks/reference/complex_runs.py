@@ -16,7 +16,8 @@ from linkwork.core.arrays import FloatArray
 from linkwork.model import layout
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.reference.complex_steps import (
+
+from .complex_steps import (
     STEP,
     Complex,
     Variables,

@@ -1,0 +1,1 @@
+"""Plain forms of algorithms, which tests compare the fast ones with."""
