@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from linkwork.core.jit import kernel
-from linkwork.loops.minimal_norm import FEW, eigen_scaled, factor_indefinite
+from linkwork.loops.factors import Factors
+from linkwork.statics.elimination.indefinite_factors import FEW, eigen_scaled, factor_indefinite
 from linkwork.statics.elimination.small_symmetric import absolute_value, invert_three
 
 EPS = np.finfo(float).eps
@@ -76,7 +77,7 @@ def test_constraint_forces_of_few_rows_are_those_of_many(size, idle, rng):
     if idle == 0:
         A = A * np.outer(scale, scale)
     factors = factor_indefinite(A)
-    assert factors.rank == size - (idle if size > 1 else 0)
+    assert factors.values.size == size - (idle if size > 1 else 0)
     right = A @ rng.normal(size=size)
     assert np.abs(A @ factors.solve(right) - right).max() <= 1e-9 * np.abs(right).max()
 
@@ -90,3 +91,29 @@ def test_rotations_find_the_eigenvalues_of_lapack(rng):
         np.testing.assert_allclose(np.sort(values), np.linalg.eigvalsh(scaled), atol=100 * EPS * p * largest)
         np.testing.assert_allclose(vectors * values @ vectors.T, scaled, atol=100 * EPS * p * largest)
         assert largest == np.abs(values).max()
+
+
+@pytest.mark.parametrize("rows", [1, 2, 5, 12, 40])
+def test_forces_of_loops_are_those_of_the_pseudoinverse(rows, rng):
+    """Rows that repeat others, or act on what cannot move, share forces so that their norm is the least."""
+    for repeats in {0, rows // 3, rows - 1}:
+        J = rng.normal(size=(rows - repeats, 2 * rows))
+        J = np.concatenate([J, rng.normal(size=(repeats, rows - repeats)) @ J])[rng.permutation(rows)]
+        still = rng.random(rows) < 0.2
+        J[still] = 0.0
+        A = J @ J.T
+        factors = Factors(A, np.where(still, 1.0, np.diagonal(A)))
+        rank = np.linalg.matrix_rank(A, tol=1e-9 * max(A.max(), 1e-300))
+        assert factors.redundant == rows - rank
+        right, X = A @ rng.normal(size=rows), A @ rng.normal(size=(rows, 3))
+        inverse = np.linalg.pinv(A, rcond=1e-9, hermitian=True)
+        values = np.linalg.eigvalsh(A)
+        condition = values[-1] / values[values > 1e-9 * values[-1]].min() if rank else 1.0
+        close = 1e3 * rows * EPS * condition
+        force = factors.solve(right)
+        np.testing.assert_allclose(force, inverse @ right, atol=close * max(1.0, np.abs(force).max()))
+        half = factors.half(X)
+        assert half.shape == (rank, 3)
+        np.testing.assert_allclose(
+            half.T @ half, X.T @ inverse @ X, atol=close * max(1.0, np.abs(half).max(initial=0.0) ** 2)
+        )

@@ -84,7 +84,7 @@ def rigid_bias_wrench(body, wrenches, i, twist):
 def aba(tree, body, screws, dof, rest, gravity, q, v, effort, wrenches, work, dof_work, qdd):
     """Writes the accelerations into `qdd`; returns (OK, -1), (SINGULAR, body), or (POOR, -1) where digits are few."""
     mode = flush_subnormals()
-    velocities_root_to_leaf(Bodies(tree, body, screws, rest), dof, q, v, effort, wrenches, work, dof_work)
+    velocities_root_to_leaf(Bodies(tree, body, screws, rest), dof, q, v, effort, wrenches, work, dof_work, False)
     bad, loss = inertias_leaf_to_root(tree, body, dof, work, dof_work)
     if bad < 0:
         accelerations_root_to_leaf(tree, body, gravity, work, dof_work, qdd)
@@ -117,20 +117,23 @@ def inertia_to_parent(tree, body, dof, i, work, dof_work):
 
 
 @inlined
-def velocities_root_to_leaf(m, dof, q, v, effort, wrenches, work, dof_work):
-    """m: Bodies, or any bundle with these arrays."""
+def velocities_root_to_leaf(m, dof, q, v, effort, wrenches, work, dof_work, is_placed):
+    """m: Bodies, or any bundle with these arrays. is_placed: poses in `work` are those at q."""
     for i in range(m.tree.shape[0]):
-        prepare_body(m, dof, q, v, effort, wrenches, work, dof_work, i)
+        prepare_body(m, dof, q, v, effort, wrenches, work, dof_work, i, is_placed)
 
 
 @inlined
-def prepare_body(m, dof, q, v, effort, wrenches, work, dof_work, i):
+def prepare_body(m, dof, q, v, effort, wrenches, work, dof_work, i, is_placed):
     """Pose, velocity, inertia and bias of body i, whose parent has them."""
     tree, body, rest = m.tree, m.body, m.rest
     S, total = dof_work[:, S_D : S_D + 6], dof_work[:, EFFORT_D]
     parent = tree[i, PARENT]
     j = tree[i, V]
-    R, p, VJ, cJ = body_motion(tree, body, m.screws, i, q, v, S)
+    if is_placed and tree[i, KIND] == HELICAL:  # a sine and a cosine are most of its motion
+        R, p, VJ, cJ = load9(work, i, R_), load3(work, i, P_), scale6(v[j], helical_twist(body, i)), ZERO6
+    else:
+        R, p, VJ, cJ = body_motion(tree, body, m.screws, i, q, v, S)
     if tree[i, KIND] == HELICAL:
         k = tree[i, Q]
         tau = -dof[j, DAMPING] * v[j] - dof[j, STIFFNESS] * (q[k] - rest[k])

@@ -128,10 +128,10 @@ def eliminate_couplings(F, count, place, s, U, Y, D):
                 load6(F.W, MOST_FREEDOMS * (other >> 1) + place, 0),
                 load6(F.Z, MOST_FREEDOMS * (other >> 1) + place, 0),
             )
-            pair = couple(F, j, other_end(F, other))
-            if pair >= 0:
-                add_outer(F, pair >> 1, own_half(pair), scale6(-1.0 / D, Z), Wn)
-                add_outer(F, pair >> 1, other_half(pair), scale6(-1.0 / D, Zn), W)
+            between = F.pairs[pair]
+            pair += 1
+            add_outer(F, between >> 1, own_half(between), scale6(-1.0 / D, Z), Wn)
+            add_outer(F, between >> 1, other_half(between), scale6(-1.0 / D, Zn), W)
 
 
 @inlined

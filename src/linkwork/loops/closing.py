@@ -19,7 +19,7 @@ from linkwork.dynamics.front import dca_solver, forward_dynamics
 from linkwork.dynamics.inputs import NO_EFFORT, NO_WRENCHES, as_model, as_state
 from linkwork.errors import ModelError, StateError
 from linkwork.loops.assembling import Assembly, assemble_loops
-from linkwork.loops.minimal_norm import Factors, factor
+from linkwork.loops.factors import Factors
 from linkwork.loops.system import LoopPlan, LoopSystem, loop_plan
 from linkwork.model import layout
 from linkwork.model.model import Model
@@ -141,7 +141,7 @@ def _factors(system: LoopSystem, q: FloatArray) -> Factors:
         raise StateError(
             f"model '{model.name}' cannot be solved{joint} at this state; it resists with no inertia there."
         )
-    return factor(A, system.free_answers())
+    return Factors(A, system.free_answers())
 
 
 def loop_solver(model: Model) -> DcaSolver:

@@ -18,15 +18,14 @@ from linkwork.dynamics.front import forward_dynamics, solve_dca
 from linkwork.dynamics.inputs import as_effort, as_model, as_state, as_wrenches
 from linkwork.errors import StateError
 from linkwork.loops.closing import loop_solver
-from linkwork.loops.forces import solve_loops
-from linkwork.loops.minimal_norm import Factors
+from linkwork.loops.factors import Factors, unmet
+from linkwork.loops.forces import CONTRADICTION
 from linkwork.loops.system import LoopPlan, LoopSystem, largest_coefficient, loop_plan
 from linkwork.model.model import Model
 from linkwork.model.state import State
 
-CONTRADICTION = 1e-3  # part of the accelerations involved that no reaction can meet, from which on there is no answer
 NO_FORCES = np.zeros(0)
-UNMET = 1e-6  # and from which on the message tells; below it is rounding and drift
+UNMET = 1e-6  # part of the accelerations involved, from which on the message tells; below it is rounding and drift
 
 
 @tabled
@@ -72,9 +71,12 @@ def constrained_dynamics(
     solver = loop_solver(model)
     solve_dca(solver, q, v, load, external)  # also tells what is wrong with loads
     A, free = system.matrix(solver), system.accelerations(solver)
-    force, unmet, factors = solve_loops(system, A, free, 2.0 * rate * system.slip + rate * rate * system.gap)
-    involved = np.abs(system.C) @ np.abs(free) + np.abs(system.bias)
-    left = _contradiction(plan, factors, unmet, involved)
+    right = -unmet(system, free, 2.0 * rate * system.slip + rate * rate * system.gap)
+    factors = Factors(A, system.free_answers())
+    force = factors.solve(right)
+    left, involved = A @ force - right, np.abs(system.C) @ np.abs(free) + np.abs(system.bias)
+    part = float(np.linalg.norm(left * factors.scale)) / max(float(np.linalg.norm(involved * factors.scale)), 1e-300)
+    _refuse_contradiction(plan, factors, part)
     total = system.wrenches(force) + (external if external.size else 0.0)
     return LoopSolution(
         forward_dynamics(model.without_loops, State(q, v), load if load.size else None, total),
@@ -83,8 +85,8 @@ def constrained_dynamics(
         factors.redundant,
         float(np.abs(system.gap).max(initial=0.0)),
         float(np.abs(system.slip).max(initial=0.0)),
-        float(np.abs(A @ force + unmet).max(initial=0.0)),
-        _message(plan, factors, left),
+        float(np.abs(left).max(initial=0.0)),
+        _message(plan, factors, part),
         force[plan.loop_rows :] / [largest_coefficient(x) for x in model.couplings],
     )
 
@@ -100,9 +102,8 @@ def _refuse_open(plan: LoopPlan, system: LoopSystem, largest_gap: float) -> None
         )
 
 
-def _contradiction(plan: LoopPlan, factors: Factors, unmet: FloatArray, involved: FloatArray) -> float:
-    """The part of the accelerations involved that no reaction can meet; raises where that leaves no answer."""
-    part = factors.beyond_reach(unmet) / max(float(np.linalg.norm(involved / factors.root)), 1e-300)
+def _refuse_contradiction(plan: LoopPlan, factors: Factors, part: float) -> None:
+    """part: of the accelerations involved, that no reaction can meet."""
     if part > CONTRADICTION:
         names = ", ".join(name for name, _ in plan.named[:4])
         raise StateError(
@@ -110,7 +111,6 @@ def _contradiction(plan: LoopPlan, factors: Factors, unmet: FloatArray, involved
             f"others, and {part:.1g} of the accelerations contradicts them. The shape is singular (a dead point), or "
             "velocities do not fit the loops; move away from it, or call lw.close_loops first."
         )
-    return part
 
 
 def _message(plan: LoopPlan, factors: Factors, left: float) -> str:

@@ -1,30 +1,74 @@
 """The forces λ that keep loops closed: A λ = -(C a - b), A and a whatever programs know of the bodies at their ends.
 
-C and b are the rows and biases of a `LoopSystem`, A = C Λ Cᵀ with Λ how the end bodies answer wrenches on each other,
-and a their accelerations under all other loads. Rows that repeat others carry nothing (`minimal_norm`).
+C and b are the rows and biases of the constraints, A = C Λ Cᵀ with Λ how the end bodies answer wrenches on each other,
+and a their accelerations under all other loads. Rows that repeat others carry nothing, which is one solution of many.
+
+x is any bundle with the arrays of `LoopRows`: that of Python (`factors`), or all arrays of the constraints of a simulation.
 """
 
-from __future__ import annotations
-
+import math
 from typing import NamedTuple
 
-from linkwork.core.arrays import FloatArray
-from linkwork.loops.minimal_norm import Factors, factor
-from linkwork.loops.system import LoopSystem
+from linkwork.core.bundles import Float1, Float2, Int1
+from linkwork.core.jit import kernel, routine
+from linkwork.dynamics.linear.semidefinite import factor_semidefinite, solve_semidefinite, span_idle
+
+CONTRADICTION = 1e-3  # part of the accelerations involved that no force can meet, from which on there is no answer
 
 
-class LoopForces(NamedTuple):
-    """λ, and what it was solved from."""
+class LoopRows(NamedTuple):
+    """p rows, and what their forces are worked out with."""
 
-    force: FloatArray  # (p,) λ
-    unmet: FloatArray  # (p,) accelerations that λ takes away
-    factors: Factors
+    A: Float2  # (p, p)
+    free: Float1  # (p,) diagonal if bodies were free of their joints
+    right: Float1  # (p,) -(C a - b)
+    force: Float1  # (p,) λ
+    scale: Float1  # (p,) 1/√diagonal, zero where nothing moves
+    order: Int1  # (p,) rows as they were eliminated
+    left: Float1  # (p,) scratch of that
+    L: Float2  # (p, p) factors; from row `rank` on forces that do nothing, where they were asked for
+    rank: Int1  # (1,) rows that count
 
 
-def solve_loops(
-    system: LoopSystem, A: FloatArray, accelerations: FloatArray, wanted: FloatArray | float = 0.0
-) -> LoopForces:
-    """A: (p, p), symmetric. accelerations: (6 m,), of the joined bodies. wanted: (p,), what C a - b is to be, negative."""
-    factors = factor(A, system.free_answers())
-    unmet = system.C @ accelerations - system.bias + wanted
-    return LoopForces(-factors.solve(unmet), unmet, factors)
+@routine
+def factor_rows(x):
+    """Factors A."""
+    x.rank[0] = factor_semidefinite(x.A, x.free, x.scale, x.order, x.L, x.left)
+
+
+@routine
+def solve_rows(x):
+    """force ← A⁺ right"""
+    solve_semidefinite(x.scale, x.order, x.L, x.rank[0], x.right, x.force)
+
+
+@routine
+def contradiction(x):
+    """Size of what is left of `right` with the forces found, in units of the diagonal, where anything moves."""
+    total = 0.0
+    for r in range(x.right.shape[0]):
+        left = x.right[r]
+        for c in range(x.right.shape[0]):
+            left -= x.A[r, c] * x.force[c]
+        total += (left * x.scale[r]) ** 2
+    return math.sqrt(total)
+
+
+@kernel
+def factor_loops(x):
+    """`factor_rows` from Python, and the forces that do nothing."""
+    factor_rows(x)
+    span_idle(x.scale, x.order, x.L, x.rank[0])
+
+
+@kernel
+def solve_loops(x):
+    """`solve_rows` from Python: the forces of least norm."""
+    solve_rows(x)
+    p = x.force.shape[0]
+    for c in range(x.rank[0], p):
+        along = 0.0
+        for r in range(p):
+            along += x.L[c, r] * x.force[r]
+        for r in range(p):
+            x.force[r] -= along * x.L[c, r]

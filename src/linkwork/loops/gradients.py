@@ -34,8 +34,8 @@ from linkwork.dynamics.quantities.motion import body_jacobian
 from linkwork.errors import StateError
 from linkwork.loops.closing import loop_solver
 from linkwork.loops.constrained import LoopSolution, constrained_dynamics
+from linkwork.loops.factors import Factors
 from linkwork.loops.frames import L_P, L_R
-from linkwork.loops.minimal_norm import factor
 from linkwork.loops.system import LoopPlan, LoopSystem, loop_plan
 from linkwork.model.model import Model
 from linkwork.model.state import State
@@ -59,7 +59,7 @@ class ClosedPull:
         self.a = accelerations_of(self.pull)
         solver = loop_solver(model)
         solve_dca(solver, state.q, state.v, as_effort(model, effort), np.zeros((0, 6)))
-        self.factors = factor(self.system.matrix(solver), self.system.free_answers())
+        self.factors = Factors(self.system.matrix(solver), self.system.free_answers())
         self.reactions = solution.reactions  # T λ of each loop, in B
         self.loop_wrenches = reaction_wrenches(self.plan, self.system, self.reactions)  # on the bodies, (n, 6)
 

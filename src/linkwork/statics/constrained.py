@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkwork.core.arrays import FloatArray
-from linkwork.loops.minimal_norm import Factors, factor_indefinite
 from linkwork.loops.system import LoopPlan, LoopSystem
 from linkwork.statics import newton
 from linkwork.statics.balance import Balance
 from linkwork.statics.elimination.forces import cut_forces
+from linkwork.statics.elimination.indefinite_factors import IndefiniteFactors, factor_indefinite
 from linkwork.statics.elimination.solve import Pushes
 from linkwork.statics.elimination.workspace import R_, U_
 from linkwork.statics.newton import Outcome, Progress, next_blend, not_settled, stiffer
@@ -42,7 +42,7 @@ class Saddle(NamedTuple):
     """The elimination of the constraints: how joints answer constraint forces, and J H⁻¹Jᵀ on those that count."""
 
     Y: FloatArray  # (p, nv)  rows: H⁻¹Jᵀ
-    factors: Factors  # of J H⁻¹Jᵀ
+    factors: IndefiniteFactors  # of J H⁻¹Jᵀ
     x: FloatArray  # (nv,)  H⁻¹r of the unbalanced efforts r
     moving: FloatArray  # (p,)  J H⁻¹r
 

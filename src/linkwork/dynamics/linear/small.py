@@ -18,20 +18,19 @@ def invert_small(D, j, d):
             pivot -= D[j + c, k] * D[j + c, k]
         if not pivot > SINGULAR * whole:
             return False
-        pivot = math.sqrt(pivot)
-        D[j + c, c] = pivot
+        inverse = 1.0 / math.sqrt(pivot)
+        D[j + c, c] = inverse  # of the factor: nothing is divided by it
         for r in range(c + 1, d):
             x = D[j + r, c]
             for k in range(c):
                 x -= D[j + r, k] * D[j + c, k]
-            D[j + r, c] = x / pivot
+            D[j + r, c] = x * inverse
     for c in range(d):  # inverse of the factor, in place
-        D[j + c, c] = 1.0 / D[j + c, c]
         for r in range(c + 1, d):
             x = 0.0
             for k in range(c, r):
                 x -= D[j + r, k] * D[j + k, c]
-            D[j + r, c] = x / D[j + r, r]
+            D[j + r, c] = x * D[j + r, r]
     for r in range(d):  # L⁻ᵀ L⁻¹, upper triangle first, then mirrored
         for c in range(r, d):
             x = 0.0

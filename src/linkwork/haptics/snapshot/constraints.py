@@ -30,8 +30,7 @@ from linkwork.haptics.sharing import layout as at
 from linkwork.haptics.snapshot.held import Held
 from linkwork.haptics.snapshot.sources import Source
 from linkwork.haptics.snapshot.touching_rows import Rows, no_rows, rows_of_touching
-from linkwork.loops.forces import solve_loops
-from linkwork.loops.minimal_norm import factor
+from linkwork.loops.factors import Factors, force_loops
 from linkwork.loops.system import LoopPlan, LoopSystem, loop_plan
 from linkwork.model.layout import INERTIA
 from linkwork.simulation.base import LinkageSimulation
@@ -121,16 +120,16 @@ class Constraints:
                 row[3:] = -plan.model.gravity
             else:
                 row[:] = self._source.acceleration(body) + moved[np.searchsorted(bodies, body)]
-        force = solve_loops(system, 0.5 * (A + A.T), actual.ravel()).force
+        force = force_loops(system, 0.5 * (A + A.T), actual.ravel())
         held.ports.acceleration[:] += np.einsum("p,pij->ij", force, reach.answers[:p, :k])
 
     def _write_rows(self, held: Held, bodies: IntArray, rows: Rows, reach: Reach) -> None:
         """G of equation (6), into the snapshot."""
         k = held.ports.bodies.size
         A = np.einsum("pij,qij->pq", reach.wrenches, reach.answers)
-        factors = factor(0.5 * (A + A.T), self._free(rows))
+        factors = Factors(0.5 * (A + A.T), self._free(rows))
         onto_hands = reach.answers[:, :k].reshape(rows.force.size, 6 * k)
-        G = (factors.vectors.T @ (onto_hands / factors.root[:, None])) / np.sqrt(factors.values)[:, None]
+        G = factors.half(onto_hands)
         if G.shape[0] > 6 * k:
             G = np.asarray(np.linalg.qr(G, mode="r"))
         message = held.ports.message

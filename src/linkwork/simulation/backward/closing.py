@@ -24,8 +24,8 @@ from linkwork.dynamics.front import solve_dca
 from linkwork.dynamics.inputs import NO_EFFORT, NO_WRENCHES
 from linkwork.errors import StateError
 from linkwork.loops.closing import loop_solver
+from linkwork.loops.factors import Factors
 from linkwork.loops.gradients import reaction_turns, refuse_turning, stacked
-from linkwork.loops.minimal_norm import factor
 from linkwork.loops.system import LoopSystem, loop_plan
 from linkwork.model import layout
 from linkwork.model.model import Model
@@ -70,7 +70,7 @@ class Shut:
         refuse_turning(self.plan, self.open)
         solver = loop_solver(closing.heavy)
         solve_dca(solver, end.q, self.still, NO_EFFORT, NO_WRENCHES)
-        self.factors = factor(self.open.matrix(solver), self.open.free_answers())
+        self.factors = Factors(self.open.matrix(solver), self.open.free_answers())
         self.q, self.v = end
         self.at_open = Moving(self.tree, State(self.q, self.still))
         self.force = self._corrected(lambda force: -self._gap(force))

@@ -4,7 +4,7 @@ from numba import types
 
 from linkwork.core.calls import TABLE, caller
 from linkwork.core.jit import inlined, routine
-from linkwork.simulation.constrained.constraints import CLOSE, FORCE, constraints_of
+from linkwork.simulation.constrained.constraints import CLOSE, FORCE, FORCE_AGAIN, constraints_of
 from linkwork.simulation.loading.accelerate import accelerate
 
 OF_TABLE = types.int64(TABLE)
@@ -15,6 +15,12 @@ _call = caller(OF_TABLE)
 def force_loops(table):
     """`loop_forces.force_loops`."""
     return _call(constraints_of(table).calls[FORCE], (table,))
+
+
+@inlined
+def force_loops_again(table):
+    """`loop_forces.force_loops_again`."""
+    return _call(constraints_of(table).calls[FORCE_AGAIN], (table,))
 
 
 @inlined

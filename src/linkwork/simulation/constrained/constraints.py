@@ -12,7 +12,7 @@ from linkwork.core.bundles import Float1, Float2, Int1, Int2, reader
 from linkwork.core.jit import inlined
 from linkwork.simulation.moving import Moving
 
-FORCE, CLOSE, CALLS = range(3)  # entries of `calls`
+FORCE, FORCE_AGAIN, CLOSE, CALLS = range(4)  # entries of `calls`
 
 
 class Constraints(NamedTuple):
@@ -52,13 +52,16 @@ class Constraints(NamedTuple):
     bias: Float1  # (p,)
     right: Float1  # (p,)
     force: Float1  # (p,) of the last solution
-    free: Float1  # (p,) diagonal if bodies were free of their joints
-    # the system
+    # the system, of `loops.forces`
     A: Float2  # (p, p)
     L: Float2  # (p, p)
+    free: Float1  # (p,)
     scale: Float1  # (p,)
     order: Int1  # (p,)
-    rank: Int1  # (1,) of the system at the last evaluation
+    left: Float1  # (p,)
+    rank: Int1  # (1,) at the last evaluation
+    on_joints: Float2  # (nv, p) what the force of each row leaves on joints on its way to the world
+    through_joint: Float2  # (6, p) of one joint: D⁻¹ times it
     wrenches: Float2  # (m, 6) of the constraints on touched bodies
     acting: Float2  # (k, 12) wrench of each loop on a and on b at the last evaluation, in their frames
     change: Float1  # (nv,)
@@ -71,7 +74,7 @@ class Constraints(NamedTuple):
     bias_up: Float2  # (n, 6)
     effort: Float1  # (nv,)
     answer: Float2  # (n, 6)
-    calls: Int1  # (2,) addresses of kernels that steps call (`calling`); 0 without loops
+    calls: Int1  # (3,) addresses of kernels that steps call (`calling`); 0 without loops
 
 
 constraints_of = reader(Constraints, Moving)

@@ -1,7 +1,7 @@
 """Couplings of joints in the step: rows Σ c q = offset on joint coordinates, behind those of loops in the same system.
 
-The force λ of a coupling is the effort λ c on each of its joints. How the linkage answers a unit force comes from the
-articulated inertias that `aba` left behind, over the bodies between what is coupled or touched and the world:
+The force λ of a coupling is the effort λ c on each of its joints (`joint_rows`). With contact, how the linkage answers a
+unit force comes from the articulated inertias that `aba` left behind:
 
     up:    u = c - Sᵀp,  p_λ += Xᵀ (p + U D⁻¹ u)          down:  a' = X a_λ,  x = D⁻¹ (u - Uᵀ a'),  a = a' + S x
 
@@ -13,13 +13,7 @@ import math
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.linear.semidefinite import REDUNDANT
 from linkwork.simulation.constrained.constraints import constraints_of
-from linkwork.simulation.constrained.responses import (
-    clear_members,
-    mark_more_paths,
-    mark_paths,
-    respond_members,
-    unmark_members,
-)
+from linkwork.simulation.constrained.responses import clear_members, respond_members
 from linkwork.simulation.moving import moving_of
 from linkwork.spatial.memory import add_to6, load6, store6
 from linkwork.spatial.vectors import scale6
@@ -67,52 +61,6 @@ def forget_drives(x):
 
 
 @inlined
-def mark_coupled(table, touched):
-    """Marks the bodies between touched or coupled ones and the world, and lists them; returns how many."""
-    s = moving_of(table)
-    x = constraints_of(table)
-    mark_more_paths(s, x.coupled_body, x.mark)
-    return mark_paths(s, touched, x.mark, x.members)
-
-
-@routine
-def answer_to_coupling(table, k, count):
-    """What a unit force of coupling k does: accelerations of `count` listed bodies in `answer`, of joints in `change`."""
-    s = moving_of(table)
-    x = constraints_of(table)
-    forget_drives(x)  # those of the last solution
-    drive_coupled(x, k, 1.0)
-    clear_members(x, count)
-    respond_members(s, x, count, x.push, True, x.change, True)
-    forget_drives(x)
-
-
-@routine
-def factor_couplings(table):
-    """Rows of couplings in `A`, with those of loops and each other, and their `free`."""
-    x = constraints_of(table)
-    first = x.row.shape[0]
-    count = mark_coupled(table, x.touched)
-    for k in range(x.offset.shape[0]):
-        answer_to_coupling(table, k, count)
-        r = first + k
-        for loop in range(x.ends.shape[0]):
-            for c in range(x.first_row[loop], x.first_row[loop + 1]):
-                total = 0.0
-                for side in range(2):
-                    i = x.ends[loop, side]
-                    if i >= 0:
-                        for e in range(6):
-                            total += x.row[c, 6 * side + e] * x.answer[i, e]
-                x.A[r, c], x.A[c, r] = total, total
-        for other in range(k + 1):
-            total = coupled_sum(x, other, x.change)
-            x.A[r, first + other], x.A[first + other, r] = total, total
-        x.free[r] = x.A[r, r] if x.A[r, r] > 0.0 else 1.0  # nothing of it moves: a row that counts as redundant
-    unmark_members(x, count)
-
-
-@inlined
 def gather_drives(x):
     """push ← Eᵀ of `force`: efforts of all couplings."""
     forget_drives(x)
@@ -138,6 +86,18 @@ def unmet_couplings(table):
 
 
 # ------------------------------------------------------------------------------------------------------------ with contact
+
+
+@routine
+def answer_to_coupling(table, k, count):
+    """What a unit force of coupling k does: accelerations of `count` listed bodies in `answer`, of joints in `change`."""
+    s = moving_of(table)
+    x = constraints_of(table)
+    forget_drives(x)  # those of the last solution
+    drive_coupled(x, k, 1.0)
+    clear_members(x, count)
+    respond_members(s, x, count, x.push, True, x.change, True)
+    forget_drives(x)
 
 
 @routine

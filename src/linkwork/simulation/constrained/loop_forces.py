@@ -1,7 +1,7 @@
 """The forces that keep loops closed and joints coupled: (J M⁻¹ Jᵀ) λ = -(J q̈₀ + J̇ v), and the steps that close
 what integrators open.
 
-J M⁻¹ Jᵀ comes row by row from the answers to wrenches along it (`responses`). Gaps g are closed by
+J M⁻¹ Jᵀ is that of `joint_rows`, its solution that of `loops.forces`. Gaps g are closed by
 δq = -M⁻¹Jᵀ (J M⁻¹ Jᵀ)⁺ g, slips by the impulses that stop them, with the factors at one point near the end of the step.
 Both are kernels of their own, which steps call (`calling`). Theory: docs/theory/loops.md.
 """
@@ -10,27 +10,23 @@ import math
 
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.dynamics.aba import ACCELERATION, TWIST
-from linkwork.dynamics.linear.semidefinite import factor_semidefinite, solve_semidefinite
+from linkwork.loops.forces import CONTRADICTION, contradiction, factor_rows, solve_rows
 from linkwork.loops.frames import constraint_row, relate_all_frames
-from linkwork.model.layout import INERTIA
 from linkwork.simulation.constrained.constraints import constraints_of
 from linkwork.simulation.constrained.coupling_forces import (
     coupling_rows,
-    factor_couplings,
     gather_drives,
     unmet_couplings,
 )
-from linkwork.simulation.constrained.responses import answer_row, mark_paths, respond, unmark_members
+from linkwork.simulation.constrained.joint_rows import row_matrix
+from linkwork.simulation.constrained.responses import respond
 from linkwork.simulation.energy import energies
 from linkwork.simulation.integrators.chart import integrate
 from linkwork.simulation.loading.accelerate import EXPLICIT, accelerate, articulate, world_poses_root_to_leaf
 from linkwork.simulation.moving import LOADS, LOOPS_CONTRADICT, LOOPS_OPEN, OK, moving_of
-from linkwork.spatial.inertia import rigid_lower
-from linkwork.spatial.ldl import forward, ldl6
-from linkwork.spatial.memory import add_to6, load6, load10, store6
-from linkwork.spatial.vectors import ZERO6, add6, dot6, scale6
+from linkwork.spatial.memory import add_to6, load6, store6
+from linkwork.spatial.vectors import ZERO6, add6, scale6
 
-CONTRADICTION = 1e-3  # part of the accelerations involved that no force can meet, from which on there is no answer
 STAGE_GAP = 0.3  # [rad or m] stages of a step leave the closed shapes; a gap this wide is a step far too long
 CLOSED = 1e-10  # [rad, m, rad/s or m/s] gaps and slips that may be left after a step
 MAX_CLOSINGS = 20
@@ -64,49 +60,11 @@ def largest(a):
     return most
 
 
-@routine
-def factor_rows(table):
-    """J M⁻¹ Jᵀ from the articulated inertias in `work`, factored; returns its rank."""
-    s = moving_of(table)
-    x = constraints_of(table)
-    for r in range(x.row.shape[0]):
-        x.free[r] = 0.0
-    for k in range(x.ends.shape[0]):
-        for side in range(2):
-            i = x.ends[k, side]
-            if i < 0:
-                continue
-            L, d, _ = ldl6(rigid_lower(load10(s.body, i, INERTIA)))
-            for r in range(x.first_row[k], x.first_row[k + 1]):
-                t = forward(L, load6(x.row, r, 6 * side))
-                for e in range(6):
-                    x.free[r] += d[e] * t[e] * t[e]
-    count = mark_paths(s, x.touched, x.mark, x.members)
-    for k in range(x.ends.shape[0]):
-        for c in range(x.first_row[k], x.first_row[k + 1]):
-            answer_row(table, count, x.row, c, x.ends, k)
-            for other in range(x.ends.shape[0]):
-                for r in range(x.first_row[other], x.first_row[other + 1]):
-                    x.A[r, c] = along_row(x, other, r)
-    unmark_members(x, count)
-    for r in range(x.row.shape[0]):
-        for c in range(r):
-            mean = 0.5 * (x.A[r, c] + x.A[c, r])
-            x.A[r, c] = mean
-            x.A[c, r] = mean
-    if x.offset.shape[0] > 0:
-        factor_couplings(table)
-    return factor_semidefinite(x.A, x.free, x.scale, x.order, x.L)
-
-
 @inlined
-def along_row(x, k, r):
-    """Row r of J, of loop k, times the accelerations `answer`."""
-    total = 0.0
-    for side in range(2):
-        if x.ends[k, side] >= 0:
-            total += dot6(load6(x.row, r, 6 * side), load6(x.answer, x.ends[k, side], 0))
-    return total
+def factor_here(table):
+    """J M⁻¹ Jᵀ from the articulated inertias in `work`, factored."""
+    row_matrix(table)
+    factor_rows(constraints_of(table))
 
 
 @routine
@@ -137,6 +95,12 @@ def force_loops(table):
     return force_loops_by(table, True)
 
 
+@kernel
+def force_loops_again(table):
+    """The same where J M⁻¹ Jᵀ is that of the last evaluation."""
+    return force_loops_by(table, False)
+
+
 @inlined
 def force_loops_by(table, factors):
     """`force_loops`. factors: whether J M⁻¹ Jᵀ is another than at the last evaluation."""
@@ -147,9 +111,9 @@ def force_loops_by(table, factors):
     if not loop_rows(table) or not largest(x.gap) <= STAGE_GAP:
         return LOOPS_OPEN
     if factors:
-        x.rank[0] = factor_rows(table)
+        factor_here(table)
     involved = unmet_accelerations(table)
-    solve_semidefinite(x.scale, x.order, x.L, x.rank[0], x.right, x.force)
+    solve_rows(x)
     if not contradiction(x) <= CONTRADICTION * involved:
         return LOOPS_CONTRADICT
     gather_wrenches(table)
@@ -198,39 +162,27 @@ def unmet_accelerations(table):
     return math.sqrt(total)
 
 
-@inlined
-def contradiction(x):
-    """Size of what is left of `right` with the forces found, in units of the diagonal."""
-    total = 0.0
-    for r in range(x.right.shape[0]):
-        left = x.right[r]
-        for c in range(x.right.shape[0]):
-            left -= x.A[r, c] * x.force[c]
-        total += (left * x.scale[r]) ** 2
-    return math.sqrt(total)
-
-
 @kernel
 def close_loops(table):
     """Brings loops together after a step: coordinates, then velocities; returns OK or LOOPS_OPEN."""
-    return close_from(table, -1, True)
+    return close_from(table, False, True)
 
 
 @routine
 def close_where_evaluated(table):
     """`close_loops` of a step whose last evaluation, with explicit joints, was where it ends: its factors hold."""
-    return close_from(table, constraints_of(table).rank[0], True)
+    return close_from(table, True, True)
 
 
 @routine
 def close_drift(table):
     """Brings coordinates together that drifted from where the last evaluation was, by its factors; OK or LOOPS_OPEN."""
-    return close_from(table, constraints_of(table).rank[0], False)
+    return close_from(table, True, False)
 
 
 @routine
-def close_from(table, rank, slips):
-    """`close_loops`. rank: of factors at hand, -1: none. slips: whether velocities are closed, too."""
+def close_from(table, has_factors, slips):
+    """`close_loops`. has_factors: of a place nearby. slips: whether velocities are closed, too."""
     s = moving_of(table)
     x = constraints_of(table)
     done = False
@@ -244,16 +196,17 @@ def close_from(table, rank, slips):
             break
         if not gap <= STAGE_GAP:
             return LOOPS_OPEN
-        if rank < 0 or k == LATE:
+        if not has_factors or k == LATE:
             if articulate(table, EXPLICIT, 0.0) >= 0:
                 return LOOPS_OPEN
-            rank = factor_rows(table)
+            factor_here(table)
+            has_factors = True
         if gap > CLOSED:
-            push_back(table, rank, x.gap)
+            push_back(table, x.gap)
             scale = min(1.0, LONGEST_CLOSING / max(largest(x.change), 1e-300))
             integrate(s.tree, s.q, x.change, scale, s.q)
         else:
-            push_back(table, rank, x.slip)
+            push_back(table, x.slip)
             for d in range(s.v.shape[0]):
                 s.v[d] += x.change[d]
     return OK if done else LOOPS_OPEN
@@ -270,19 +223,19 @@ def stop_slips(table):
     energies(table)
     if not loop_rows(table) or articulate(table, EXPLICIT, 0.0) >= 0:
         return LOOPS_OPEN
-    x.rank[0] = factor_rows(table)
-    push_back(table, x.rank[0], x.slip)
+    factor_here(table)
+    push_back(table, x.slip)
     for d in range(s.v.shape[0]):
         s.v[d] += x.change[d]
     return OK
 
 
 @inlined
-def push_back(table, rank, rows):
+def push_back(table, rows):
     """change ← -M⁻¹Jᵀ (J M⁻¹ Jᵀ)⁺ rows"""
     x = constraints_of(table)
     for r in range(rows.shape[0]):
         x.right[r] = -rows[r]
-    solve_semidefinite(x.scale, x.order, x.L, rank, x.right, x.force)
+    solve_rows(x)
     gather_wrenches(table)
     respond(table, x.touched, x.wrenches, x.change)

@@ -140,18 +140,6 @@ def respond_all(s, x, count, drive, is_driven, out):
 
 
 @routine
-def answer_row(table, count, row, r, ends, k):
-    """Accelerations `answer` of so many `members`, for row r (12 numbers) of J: wrenches on both ends of loop k."""
-    s = moving_of(table)
-    x = constraints_of(table)
-    clear_members(x, count)
-    for side in range(2):
-        if ends[k, side] >= 0:
-            add_to6(x.bias_up, ends[k, side], 0, scale6(-1.0, load6(row, r, 6 * side)))
-    respond_members(s, x, count, x.push, False, x.effort, False)
-
-
-@routine
 def respond(table, touched, wrenches, out):
     """M⁻¹Jᵀ of wrenches on touched bodies, in their frames (m, 6), and of the efforts `push` of couplings: out (nv,).
 

@@ -29,7 +29,18 @@ from linkwork.model.kernels.joint_kernels import body_motion, helical_twist, joi
 from linkwork.model.layout import ARMATURE, COMPOUND, DAMPING, DOF, HELICAL, KIND, PARENT, STIFFNESS, Q, V
 from linkwork.simulation.loading.load_columns import wrench_of_load
 from linkwork.simulation.loading.motor_law import M_FRICTION, motor_law
-from linkwork.simulation.moving import EVALUATIONS, IMPLICIT, IMPULSE, LOADS, MOMENTUM, MOTORS, MU, SUBSTEP, moving_of
+from linkwork.simulation.moving import (
+    COMPOSITES_READY,
+    EVALUATIONS,
+    IMPLICIT,
+    IMPULSE,
+    LOADS,
+    MOMENTUM,
+    MOTORS,
+    MU,
+    SUBSTEP,
+    moving_of,
+)
 from linkwork.spatial.memory import add_to6, add_to9, load3, load6, load9, store3, store6, store9
 from linkwork.spatial.rotations import tmatvec3
 from linkwork.spatial.vectors import ZERO6, add6, compose_pose, scale6, twist_to_child
@@ -313,7 +324,8 @@ def articulate(table, where, h):
     """Articulated inertias and biases at (q, v); returns OK (-1) or a body whose joint resists with no inertia."""
     s = moving_of(table)
     joint_efforts(table, where if s.counts[IMPLICIT] != 0 else EXPLICIT, h)
-    velocities_root_to_leaf(s, s.resistance, s.q, s.v, s.drive, s.wrench, s.work, s.dof_work)
+    is_placed = where == AT_END and s.counts[COMPOSITES_READY] != 0  # Euler's rule evaluates where the last step ended
+    velocities_root_to_leaf(s, s.resistance, s.q, s.v, s.drive, s.wrench, s.work, s.dof_work, is_placed)
     apply_loads(table)
     if s.wet.shape[0] > 0:
         apply_fluid(table, h if where == AT_END else 0.0)

@@ -257,7 +257,9 @@ class LoadTable:
         """Finite numbers of shape (count, 3), from that or from one vector for all."""
         array: Any = value
         if count == 1 and type(value) is np.ndarray and value.shape == (1, 3) and value.dtype == np.float64:
-            array = tuple(value[0].tolist())
+            x, y, z = value[0].tolist()
+            if isfinite(x + y + z):  # as nearly always: a sum that is finite has finite parts
+                return value.copy()
         if not _is_plain(array):
             many = dimensions(value) == 2
             array = as_array(value, (count, 3) if many else (3,), what, self.model)

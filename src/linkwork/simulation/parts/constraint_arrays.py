@@ -15,7 +15,7 @@ from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation.constrained.calling import OF_TABLE
 from linkwork.simulation.constrained.constraints import CALLS, Constraints
-from linkwork.simulation.constrained.loop_forces import close_loops, force_loops
+from linkwork.simulation.constrained.loop_forces import close_loops, force_loops, force_loops_again
 
 OPEN_AT_MOST = 1e-3  # gap [rad or m] and slip [rad/s or m/s] of loops at which a simulation may begin
 NO_TABLES = (
@@ -75,12 +75,15 @@ def allocate_constraints(model: Model, bodies: int, freedoms: int, answers: bool
         bias=np.zeros(p),
         right=np.zeros(p),
         force=np.zeros(p),
-        free=np.zeros(p),
         A=np.zeros((p, p)),
         L=np.zeros((p, p)),
+        free=np.zeros(p),
         scale=np.zeros(p),
         order=np.zeros(p, dtype=np.int64),
+        left=np.zeros(p),
         rank=np.zeros(1, dtype=np.int64),
+        on_joints=untouched(nv if p else 0, p),
+        through_joint=np.zeros((6, p)),
         wrenches=np.zeros((m, 6)),
         acting=np.zeros((k, 12)),
         change=untouched(nv),
@@ -97,7 +100,8 @@ def allocate_constraints(model: Model, bodies: int, freedoms: int, answers: bool
 
 
 def _addresses() -> IntArray:
-    return np.array([address_of(kernel, OF_TABLE) for kernel in (force_loops, close_loops)], dtype=np.int64)
+    kernels = (force_loops, force_loops_again, close_loops)
+    return np.array([address_of(kernel, OF_TABLE) for kernel in kernels], dtype=np.int64)
 
 
 def touched_bodies(ends: IntArray) -> tuple[IntArray, IntArray]:

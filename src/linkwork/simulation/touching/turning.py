@@ -14,7 +14,7 @@ import math
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.aba import accelerations_root_to_leaf, inertias_leaf_to_root, velocities_root_to_leaf
 from linkwork.model.layout import FREE, KIND, V
-from linkwork.simulation.constrained.calling import force_loops
+from linkwork.simulation.constrained.calling import force_loops_again
 from linkwork.simulation.constrained.constraints import is_constrained
 from linkwork.simulation.loading.accelerate import apply_loads, place_and_move
 from linkwork.simulation.moving import OK, moving_of
@@ -84,12 +84,12 @@ def turn_axes_half_way(s, h):
 
 @routine
 def accelerate_as_driven(table):
-    """Accelerations at (q, v) with the joint forces that the last evaluation left; OK or what failed."""
+    """Accelerations at (q, v) with the joint forces that the last evaluation left at the same q; OK or what failed."""
     s = moving_of(table)
-    velocities_root_to_leaf(s, s.resistance, s.q, s.v, s.drive, s.wrench, s.work, s.dof_work)
+    velocities_root_to_leaf(s, s.resistance, s.q, s.v, s.drive, s.wrench, s.work, s.dof_work, True)
     apply_loads(table)
     bad, _ = inertias_leaf_to_root(s.tree, s.body, s.resistance, s.work, s.dof_work)
     if bad >= 0:
         return bad
     accelerations_root_to_leaf(s.tree, s.body, s.gravity, s.work, s.dof_work, s.qdd)
-    return force_loops(table) if is_constrained(table) else OK
+    return force_loops_again(table) if is_constrained(table) else OK
