@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.adaptive.dynamics.through import StepsThrough
+from linkwork.adaptive.dynamics.updates import Updates
 from linkwork.contact import contact_list as cl
 from linkwork.simulation.touching import arrays as ta
 from linkwork.simulation.touching.search.changes import grow_older, see_all
@@ -193,7 +193,7 @@ def test_steps_through_updates_are_those_of_one_update_at_a_time(monkeypatch, in
     for _ in range(120 // count):
         sims[0].advance(1e-3, count)
         with monkeypatch.context() as patched:
-            patched.setattr(StepsThrough, "is_possible", lambda self: False)
+            patched.setattr(Updates, "may_be_in_steps", lambda self: False)
             sims[1].advance(1e-3, count)
     through, one_by_one = sims
     assert through.contacts

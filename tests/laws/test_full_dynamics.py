@@ -130,6 +130,27 @@ def tree_momentum(model, state, base):
     return momenta(model, lw.State(state.q, v))
 
 
+@pytest.mark.filterwarnings("error::linkwork.errors.LinkworkWarning")  # energy that a new state brings is no gain
+@pytest.mark.parametrize("seed", range(4))
+def test_a_step_evaluates_where_it_begins(make_tree, seed):
+    """Euler's rule takes poses from the end of the last step: in a row of steps, after a new state and after a failure."""
+    model = make_tree(seed=seed, base=lw.Free(), roots=1 + seed % 2, branching=0.3 * seed)
+    sim = lw.FullDynamics(model, model.random_state(seed), integrator="semi_implicit_euler")
+    for k in range(9):
+        if k == 3:
+            sim.set_state(model.random_state(100 + seed))
+        if k == 6:
+            with pytest.raises(lw.StateError):
+                sim.step(1e200)
+        before = sim.state
+        with sim.view.by_one_rule():
+            sim.step(1e-4)
+        expected = lw.forward_dynamics(model, before)
+        condition = np.linalg.cond(lw.mass_matrix(model, before))
+        off = np.abs(sim.view.moving.qdd - expected).max()
+        assert off <= rounding(condition=condition, scale=np.abs(expected).max()), k
+
+
 # ---------------------------------------------------------------------------------------------------------------- loads
 
 

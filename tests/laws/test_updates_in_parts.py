@@ -9,7 +9,7 @@ from tests.helpers.loads import efforts_of, wrenches_of
 from tests.helpers.rounding import rounding
 
 import linkwork as lw
-from linkwork.adaptive.dynamics import simulation
+from linkwork.adaptive.dynamics import updates
 from linkwork.adaptive.dynamics.region import choice, region
 from linkwork.adaptive.dynamics.region.active_region import CLOSED_PER_STEP, ActiveRegion
 from linkwork.adaptive.workspace import OPEN_COUNT
@@ -90,7 +90,7 @@ def test_results_are_those_of_updates_in_one_piece(model, monkeypatch):
         return found
 
     in_parts = run()
-    monkeypatch.setattr(simulation, "is_dear", lambda *_: False)
+    monkeypatch.setattr(updates, "is_dear", lambda *_: False)
     at_once = run()
     scale = max(np.abs(v).max() for _, v, _, _ in at_once)
     for (q, v, active, bound), (other_q, other_v, other_active, other_bound) in zip(in_parts, at_once, strict=True):

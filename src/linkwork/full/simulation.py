@@ -168,6 +168,7 @@ class FullDynamics(Dynamics):
         if self._contact_state is not None:
             self._contact_state.reset()
         self._forces.forget()
+        self._energy_watch.forget()
         self._moving.read_momentum()
 
     def _more_of_view(self) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from linkwork.simulation import copying
 from linkwork.simulation.loading.loaded import Loaded
 from linkwork.simulation.parts.constraint_arrays import refuse_open_loops
 from linkwork.simulation.parts.part import Part, check, refuse_other_kind
+from linkwork.simulation.parts.python_forces import PythonForces
 from linkwork.simulation.protocol import Setting
 from linkwork.simulation.run import Runnable
 
@@ -48,6 +49,7 @@ class LinkageSimulation(Loaded, TakesTurns):
     _SETTINGS: tuple[str, ...] = ()  # attributes on which the course of the simulation depends
     _COUNTERS: tuple[str, ...] = ("time", "steps_done")  # attributes that change as it goes
     _made_with: tuple[tuple[Any, ...], dict[str, Any]]
+    _forces: PythonForces
 
     run = Runnable.run
     __copy__, __deepcopy__, __reduce_ex__ = copying.refuse_to_share, copying.copied, copying.pickled
@@ -97,7 +99,7 @@ class LinkageSimulation(Loaded, TakesTurns):
     @property
     def units(self) -> Mapping[str, str]:
         """What stands for each SI unit in simulations of molecules ({"m": "nm", ...}); empty where SI units hold."""
-        return units_of({"field_kind": getattr(self, "field_kind", None)})
+        return units_of({"field_kind": self.field_kind})
 
     @property
     def work_per_step(self) -> int:
@@ -148,7 +150,7 @@ class LinkageSimulation(Loaded, TakesTurns):
 
     def _begin_anew(self, q: FloatArray, v: FloatArray) -> None:
         """As a new simulation from a state that it can begin in."""
-        self._forget_forces()
+        self._forces.reset()
         self._begin_at(q, v)
         self.time, self.steps_done = 0.0, 0
 
@@ -171,8 +173,27 @@ class LinkageSimulation(Loaded, TakesTurns):
         """As a new simulation from there, with what acts on it now."""
         raise NotImplementedError
 
-    def _forget_forces(self) -> None:
-        """What a field and a thermostat remember is as in the beginning."""
+    def _make_current(self) -> None:
+        """The linkage that moves is brought up to date with what acts on it."""
+
+    # -------------------------------------------------------------------------------------------------------------- fields
+
+    @property
+    def field(self) -> Any:
+        """The field that acts, with the memory of this simulation; None without one."""
+        return self._forces.field
+
+    @property
+    def field_kind(self) -> str | None:
+        """Kind of the field, for recordings."""
+        return None if self._forces.field is None else type(self._forces.field).__name__
+
+    @property
+    def field_energy(self) -> float:
+        """Energy of the field at the present state, in its units; zero without one."""
+        self._make_current()
+        self._forces.refresh()
+        return self._forces.energy
 
     # -------------------------------------------------------------------------------------------------- efforts on joints
 

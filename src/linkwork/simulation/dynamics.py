@@ -29,7 +29,6 @@ from linkwork.simulation.loading.fields import Field
 from linkwork.simulation.momentum.momentum import total_momentum
 from linkwork.simulation.parts.moving_linkage import MovingLinkage, Stepping
 from linkwork.simulation.parts.part import Part
-from linkwork.simulation.parts.python_forces import PythonForces
 from linkwork.simulation.reporting.along import along_now
 from linkwork.simulation.reporting.energy_watch import EnergyWatch
 from linkwork.simulation.reporting.extremes import Moment
@@ -58,7 +57,6 @@ class Dynamics(LinkageSimulation):
     """
 
     _moving: MovingLinkage
-    _forces: PythonForces
 
     def __init__(self, model: Model, state: State, how: Stepping, contact: Contact | None, limits: bool):
         """how: steps are made. limits: whether joint limits act."""
@@ -104,28 +102,12 @@ class Dynamics(LinkageSimulation):
     def _more_of_view(self) -> dict[str, Any]:
         raise NotImplementedError
 
-    def _make_current(self) -> None:
-        """The linkage that moves is brought up to date with what acts on it."""
-
-    def _forget_forces(self) -> None:
-        self._forces.reset()
-
     # ---------------------------------------------------------------------------------------------------------- what acts
-
-    @property
-    def field(self) -> Any:
-        """The field that acts, with the memory of this simulation; None without one."""
-        return self._forces.field
 
     @property
     def thermostat(self) -> Langevin | None:
         """The thermostat as it was given."""
         return self._forces.settings
-
-    @property
-    def field_kind(self) -> str | None:
-        """Kind of the field, for recordings."""
-        return None if self._forces.field is None else type(self._forces.field).__name__
 
     @property
     def thermostat_kind(self) -> str | None:
@@ -187,13 +169,6 @@ class Dynamics(LinkageSimulation):
         self._make_current()
         kinetic, potential = kinetic_and_potential(self._moving.table)
         return Energy(kinetic, potential + self.field_energy if self._forces.act else potential)
-
-    @property
-    def field_energy(self) -> float:
-        """Energy of the field at the present state, in its units; zero without one."""
-        self._make_current()
-        self._forces.refresh()
-        return self._forces.energy
 
     @property
     def momentum(self) -> Momentum:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork.adaptive.adaptive_tree import AdaptiveTree, metric_weights
@@ -14,9 +12,8 @@ from linkwork.adaptive.dynamics.reduced.piece_forces import PieceForces
 from linkwork.adaptive.dynamics.reduced.reduced import PIECES, VELOCITIES
 from linkwork.adaptive.dynamics.region import region
 from linkwork.adaptive.dynamics.region.active_region import JOINT_MARKS, MARKS, ActiveRegion
-from linkwork.adaptive.dynamics.region.choice import SETTINGS
-from linkwork.adaptive.dynamics.region.everything import EVALUATIONS, advice, count_needed, is_dear, stays_whole
-from linkwork.adaptive.dynamics.region.floor import bound_now, bound_of_update, form_floor, is_wanted
+from linkwork.adaptive.dynamics.region.everything import EVALUATIONS, advice
+from linkwork.adaptive.dynamics.region.floor import UNPROVEN, Bound, asked_of, bound_now
 from linkwork.adaptive.dynamics.region.region_memory import (
     allocate_reduced,
     count_optional_joints,
@@ -24,15 +21,16 @@ from linkwork.adaptive.dynamics.region.region_memory import (
     poses_in_rows,
     tables_to_gather,
 )
-from linkwork.adaptive.dynamics.report import AdaptiveReport
-from linkwork.adaptive.dynamics.through import StepsThrough, patience_of
-from linkwork.adaptive.measures import DEFAULT_MEASURE, DEFAULT_TOLERANCE, MEASURES, NO_LIMIT
+from linkwork.adaptive.dynamics.report import AdaptiveReport, report_without_bound
+from linkwork.adaptive.dynamics.updates import Updates
+from linkwork.adaptive.measures import DEFAULT_MEASURE, DEFAULT_TOLERANCE, MEASURES
 from linkwork.adaptive.metric.delicate import is_delicate
-from linkwork.adaptive.workspace import ACTIVE_COUNT, CHANGE_COUNT, JOINT_COUNT, TOUCHED, UNTIL_ASKED
+from linkwork.adaptive.workspace import ACTIVE_COUNT, CHANGE_COUNT, JOINT_COUNT, TOUCHED
 from linkwork.contact.settings import Contact
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import flag, not_negative, one_of, positive, whole
 from linkwork.core.messages.deprecation import old_attribute, once_positional
+from linkwork.core.turns import in_turn
 from linkwork.core.units import told_in, unit
 from linkwork.dynamics.inputs import as_model
 from linkwork.dynamics.quantities.motion import Energy
@@ -154,18 +152,16 @@ class AdaptiveDynamics(Dynamics):
         self.water = water
         self._water_settings = "" if water is None else repr(water)
         self._forces = PieceForces(model, field, thermostat, integrator)
+        self._updates = Updates(self, self._contact_state)
         self._make_region()
         self._counted = count_optional_joints(model)
-        self._choice = np.zeros(SETTINGS)  # by which updates choose
-        self._chosen: tuple[float, ...] = ()  # the same, to know a change
         self._since_update = self.update_every  # the first step begins with an update
         self._updated_at = 0  # `steps_done` at the last update
         self._is_proven = False  # before the first update nothing is
-        self._through = StepsThrough(self, self._contact_state)
         if self._contact_state is not None:  # before the region begins: it places all bodies, and rigid parts anew
             self._contact_state.warn_of_overlaps(poses_in_rows(model, self._first_state))
         if self.max_active_joints is None:
-            self._count_needed(0.0, 1.0)  # nothing is counted before the region begins: no step waits for the kernel
+            self._updates.count_needed(0.0, 1.0)  # nothing yet: no step waits for the kernel
         self._region.begin()
 
     def _make_region(self) -> None:
@@ -184,7 +180,7 @@ class AdaptiveDynamics(Dynamics):
         self._tree = AdaptiveTree(bundles, self._loads, self._joints, MARKS, JOINT_MARKS, self._reduced)
         self._forces.act_on(self._tree, self._reduced, moving, self._loads)
         parts = (self._reduced, moving, self._forces, self._loads, self._joints)
-        self._region = ActiveRegion(self._tree, *parts, self._fail)
+        self._region = ActiveRegion(self._tree, *parts, self._fail, self._updates.finished)
         self._region.load_table_grew()
 
     @property
@@ -198,13 +194,16 @@ class AdaptiveDynamics(Dynamics):
         self._region.renew()
 
     def _begin_at(self, q: FloatArray, v: FloatArray) -> None:
+        self._region.settle()
         pins = dict(self._region.pins)
         self._moving.reset()
         if self._contact_state is not None:
             self._contact_state.reset()
         self._region.reset()
         self._tree.run.q[...], self._tree.run.v[...] = q, v
-        self._since_update, self._updated_at, self._is_proven = self.update_every, self.steps_done, False
+        self._since_update, self._updated_at = self.update_every, self.steps_done
+        self._is_proven = False
+        self._updates.forget_bound()
         self._energy_watch.forget()
         self._region.begin()
         for joint, pin in pins.items():
@@ -249,28 +248,32 @@ class AdaptiveDynamics(Dynamics):
     @property
     def report(self) -> AdaptiveReport:
         """The report of the last step."""
+        self._region.settle()
         return self._report_with(self.energy)
 
     def _report_with(self, energy: Energy) -> AdaptiveReport:
-        bound, rounding, reached = math.nan, math.nan, False
+        counts = self._tree.run.counts
+        n_active, n_computed = int(region.count_active(self._tree.table)), counts.item(JOINT_COUNT)
+        more = (counts.item(CHANGE_COUNT), energy.total, self._forces.energy, self.contact_report)
+        if self._region.is_pending:
+            return self._updates.leave_bound(report_without_bound(self._prove_bound, n_active, n_computed, *more))
+        bound, rounding, reached = self._bound()
+        return AdaptiveReport(n_active, n_computed, bound, reached, rounding, *more)
+
+    def _bound(self) -> Bound:
         if self._is_proven:
-            bound, rounding, reached = bound_of_update(self)
-        elif self.contact is not None and self.steps_done > self._updated_at:
-            bound, rounding, reached = bound_now(self)
-        return AdaptiveReport(
-            n_active=int(region.count_active(self._tree.table)),
-            n_computed=int(self._tree.run.counts[JOINT_COUNT]),
-            error_bound=bound,
-            reached=reached,
-            rounding_floor=rounding,
-            region_changes=int(self._tree.run.counts[CHANGE_COUNT]),
-            energy=energy.total,
-            field_energy=self._forces.energy,
-            contact=self.contact_report,
-        )
+            return self._updates.bound(asked_of(self))
+        if self.contact is not None and self.steps_done > self._updated_at:
+            return bound_now(self)
+        return UNPROVEN
+
+    @in_turn  # reports may be read by another thread
+    def _prove_bound(self) -> None:
+        self._region.settle()
 
     def scalars(self) -> dict[str, float]:
         """Numbers worth following over time."""
+        self._region.settle()
         energy = self.energy
         report = self._report_with(energy)
         return {
@@ -291,8 +294,12 @@ class AdaptiveDynamics(Dynamics):
 
     def step(self, h: float, n: int = 1) -> AdaptiveReport:
         """n steps of h seconds, with an update of the active region every `update_every` of them."""
-        with self._through.measured():
-            return self._report_with(self._step(h, n))
+        self._updates.are_asked = True
+        try:
+            energy = self._step(h, n)
+        finally:
+            self._updates.are_asked = False
+        return self._report_with(energy)
 
     def _fastest(self) -> tuple[float, int]:
         pieces, velocities = self._reduced.counts[[PIECES, VELOCITIES]]
@@ -307,6 +314,7 @@ class AdaptiveDynamics(Dynamics):
         """
         h, left = positive(h, "h"), whole(n, 1, "the number of steps")
         every = whole(self.update_every, 1, "update_every")
+        self._region.settle()
         if h not in self._steps_judged:
             self._judge_stiffness(self.state, self.integrator, self.implicit_joints, h)
         if self._tree.run.counts.item(TOUCHED):
@@ -315,21 +323,21 @@ class AdaptiveDynamics(Dynamics):
         flows = self.water is not None and self.water.changes
         to_close = 0  # steps since nodes were closed last
         while left > 0:
-            goes_through = is_alone and left > every - self._since_update and self._through.is_possible()
+            goes_through = is_alone and left > every - self._since_update and self._updates.may_be_in_steps()
             if self._since_update >= every and not goes_through:
                 if self._region.are_waiting:
                     self._region.close_some(to_close)
                 to_close = -1  # none in a call of one step that begins with an update
                 horizon = every * h if self.horizon is None else positive(self.horizon, "horizon")
-                self._update(horizon, passes=left > every)
-            count, fault = every * (1 + self._idle_updates(every)) - self._since_update, None
+                self._updates.make(horizon, passes=left > every)
+            count, fault = every * (1 + self._updates.idle(every)) - self._since_update, None
             if count > left:
                 count = left
             if flows:
                 self._fluid.follow(self.time)  # type: ignore[union-attr]
                 count = 1
             if goes_through:
-                self._through.begin(h, every)
+                self._updates.begin_in_steps(h, every)
                 count = left
             if is_alone:
                 status, done = self._advance(self._moving.table, h, count)
@@ -340,11 +348,11 @@ class AdaptiveDynamics(Dynamics):
             to_close += done
             self._region.has_moved()
             if goes_through:
-                self._through.end(status)
+                self._updates.end_in_steps(status)
             else:
                 self._since_update += done
             if self._since_update > every:
-                self._pass_updates((self._since_update - 1) // every, every)
+                self._updates.pass_over((self._since_update - 1) // every, every)
             left -= done
             self._moving.has_noted = True
             if status == mv.OK:
@@ -362,16 +370,8 @@ class AdaptiveDynamics(Dynamics):
         if to_close > 0 and self._region.are_waiting:
             self._region.close_some(to_close)
         if self._since_update >= every and is_alone:
-            self._assemble_ahead()
+            self._updates.assemble_ahead()
         self._warn_of_long_steps(h, self._reduced.joint)
-
-    def _assemble_ahead(self) -> None:
-        """Before the call that begins with an update: what the update will need of the present state, where it is dear."""
-        counts, nodes = self._tree.run.counts, self._tree.plan.nodes.shape[0]
-        is_whole = counts.item(ACTIVE_COUNT) == nodes
-        # Forces of water are found only by the update.
-        if self.water is None and not is_whole and is_dear(counts.item(JOINT_COUNT), self.model.n_bodies):
-            self._region.perform(region.ASSEMBLE)
 
     def _fail(self, status: int, body: int, advice: str = "", fault: LinkworkError | None = None) -> None:
         self._region.collect()
@@ -388,66 +388,8 @@ class AdaptiveDynamics(Dynamics):
         time = horizon if horizon is not None else self.horizon
         if time is None:
             raise StateError("update_region needs a horizon [s]: give one here or to AdaptiveDynamics.")
-        with self._through.measured():
-            self._update(positive(time, "horizon"))
+        self._updates.make(positive(time, "horizon"), is_asked=True)
         return self.report
-
-    def _update(self, horizon: float, passes: bool = False) -> None:
-        """Chooses the active region. passes: another update is sure to follow before anyone can ask for the bound."""
-        most = NO_LIMIT if self.max_active_joints is None else whole(self.max_active_joints, 0, "max_active_joints")
-        tolerance = 0.0 if self.tolerance is None else not_negative(self.tolerance, "tolerance")
-        counts, every = self._tree.run.counts, whole(self.update_every, 1, "update_every")
-        evaluations = every * EVALUATIONS.get(self.integrator, 1.0)
-        wants_all = tolerance == 0.0 and most >= self._counted
-        may_be_all = not wants_all and most >= self._counted
-        if not may_be_all:
-            counts[UNTIL_ASKED] = 0
-        elif counts.item(UNTIL_ASKED):
-            wants_all = stays_whole(counts, every, evaluations, lambda: self._count_needed(tolerance, horizon))
-        touches = self._contact_state is not None and self._contact_state.touches
-        passes = passes or (touches and self._through.leaves_bound)
-        if is_wanted(self):  # as before the first step
-            passes = False
-            self._through.get_ready()
-        patience = patience_of(every)
-        stepped, self._updated_at = self.steps_done > self._updated_at, self.steps_done
-        self._since_update = 0
-        if wants_all and counts[ACTIVE_COUNT] == self._tree.plan.nodes.shape[0]:
-            if self._contact_state is not None:
-                self._contact_state.watch(patience)
-            return  # nothing is hidden, and nothing could change
-        free = evaluations if may_be_all else 0.0
-        chosen = (MEASURES[self.measure], tolerance, most, horizon, wants_all, passes, patience, stepped, touches, free)
-        if chosen != self._chosen:
-            self._choice[: len(chosen)] = self._chosen = chosen  # the region itself adds the rest
-        if not wants_all:
-            self._forces.load_metric()
-        is_chosen = not may_be_all and not wants_all
-        few_at_a_time = is_chosen and is_dear(counts.item(JOINT_COUNT), self.model.n_bodies)
-        is_plain = not self._forces.are_any and self.contact is None  # with contact it brought nothing
-        self._region.update(self._choice, few_at_a_time and is_plain)
-        covers_all = wants_all or counts.item(UNTIL_ASKED) > 0
-        self._is_proven = covers_all or not passes
-        if self._is_proven:
-            form_floor(self, covers_all)
-        if not wants_all:
-            self._region.updates += 1
-
-    def _idle_updates(self, every: int) -> int:
-        """How many updates after the present one are sure to change nothing, for all joints are active until then.
-
-        Steps go on through these in one call: one that is cut into pieces costs a part of an evaluation per piece.
-        """
-        counts = self._tree.run.counts
-        if self._contact_state is not None or counts.item(ACTIVE_COUNT) < self._tree.plan.nodes.shape[0]:
-            return 0
-        return max(0, (counts.item(UNTIL_ASKED) - 1) // every)
-
-    def _pass_updates(self, passed: int, every: int) -> None:
-        """Takes note of updates that steps went through."""
-        self._tree.run.counts[UNTIL_ASKED] -= passed * every
-        self._since_update -= passed * every
-        self._updated_at = self.steps_done - self._since_update
 
     def advice_on_cost(self) -> str:
         """What would make it faster, where a number of joints that was given costs more than full steps; else nothing.
@@ -459,11 +401,6 @@ class AdaptiveDynamics(Dynamics):
         evaluations = self.update_every * EVALUATIONS.get(self.integrator, 1.0)
         active, computed = self._reduced.counts.item(PIECES), self._tree.run.counts.item(JOINT_COUNT)
         return advice(active, computed, evaluations, self._counted)
-
-    def _count_needed(self, tolerance: float, horizon: float) -> tuple[int, int]:
-        tables = self._tree.table, self._moving.table
-        needed, joints = count_needed(*tables, MEASURES[self.measure], tolerance, horizon)
-        return int(needed), int(joints)
 
     # --------------------------------------------------------------------------------------------------- what users want
 
@@ -498,10 +435,12 @@ class AdaptiveDynamics(Dynamics):
         return self._region.efforts()
 
     def _about_to_be_saved(self) -> None:
+        self._region.settle()
         self._region.renew(whole=True)
         self._region.collect()
 
     def _restored(self) -> None:
+        self._updates.forget_bound()
         self._energy_watch.forget()
         if self._contact_state is not None:
             self._moving.describe_again()

@@ -2,8 +2,8 @@
 
 from numba import types
 
-from linkwork.adaptive.dynamics.region.choice import ASKED, NOT_READY, PASSES, READY, STEPPED, TOUCHES
-from linkwork.adaptive.dynamics.region.region import UPDATE
+from linkwork.adaptive.dynamics.region.choice import ASKED, NOT_READY, PASSES, PENDING, READY, STEPPED, TOUCHES
+from linkwork.adaptive.dynamics.region.region import FINISH, UPDATE
 from linkwork.contact.contact_list import COUNT
 from linkwork.core.calls import TABLE, address_of, caller
 from linkwork.core.jit import inlined, kernel
@@ -33,6 +33,8 @@ def update_between_steps(table, moving):
     """Chooses the region by `Touch.choice`, of which what depends on the moment is written here: OK or why it failed."""
     t = touch_of(moving)
     turns, choice = t.turns, t.choice
+    if choice[PENDING] != 0.0:
+        _perform(turns[PERFORM], (table, moving, FINISH, -1, choice))
     choice[STEPPED] = 1.0 if turns[MADE] > 0 else 0.0
     choice[TOUCHES] = 1.0 if touches(moving) else 0.0
     is_left_out = choice[ASKED] == 0.0 and choice[TOUCHES] != 0.0

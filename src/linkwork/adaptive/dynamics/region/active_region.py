@@ -41,7 +41,8 @@ class ActiveRegion:
     """The active nodes of an assembly tree and the linkage that moves, gathered from them.
 
     pins: joints pinned active (1) or inactive (-1), by the bodies they carry. updates: how often it was chosen so far.
-    fail(status, body): raises the error that says why a region could not be formed.
+    fail(status, body): raises the error that says why a region could not be formed. finished(status): told when an update
+    that was left PENDING is finished.
     Whoever has one says when the region is chosen and when steps are made.
     """
 
@@ -56,10 +57,12 @@ class ActiveRegion:
         loads: LoadTable,
         joints: JointInputs,
         fail: Callable[[int, int], None],
+        finished: Callable[[int], None],
     ):
         self.model: Model = moving.model
         self.tree, self.reduced, self.moving = tree, reduced, moving
         self._forces, self._loads, self._joints, self._fail = forces, loads, joints, fail
+        self._finished = finished
         self.pins: dict[int, int] = {}
         self.updates = 0
         self.floor = np.zeros(FLOOR_ENTRIES)  # what rounding may have done at the last update: see `floor`
@@ -69,6 +72,10 @@ class ActiveRegion:
         self._opened = 0  # how many nodes were open then
         self._are_placed = False  # whether these had their poses in the world then, which loads held there need
         self.are_waiting = False  # whether nodes are open that are to be closed
+        self._pending: FloatArray | None = None  # settings of an update whose bound is not measured yet
+        self.floor_is_small = (
+            False  # whether the last floor was carried on and too small to matter: so will be the next
+        )
         self._closing = np.zeros(choice.SETTINGS)
         self._has_contact = moving.contact is not None and moving.contact.contact is not None
         reduced.counts[FIRST_FORCE] = constrained_bodies(self.model).size
@@ -87,6 +94,7 @@ class ActiveRegion:
         settings: FloatArray | None = None,
     ) -> None:
         """A task of `region.perform`, and what follows from it for forces from Python and contact."""
+        self.settle()
         leaves_joints = task in LEAVING_JOINTS
         if not leaves_joints:
             self.moving.has_noted = False  # other joints may move from now on
@@ -96,11 +104,7 @@ class ActiveRegion:
         if settings is not None:
             settings[choice.READY] = self.still_ready()
         self._ready = choice.NOT_READY
-        tables = self.tree.table, self.moving.table
-        if self._has_contact:
-            status = self._in_contact.perform_touching(*tables, task, joint, given)
-        else:
-            status = region.perform(*tables, task, joint, given)
+        status = self._call(task, joint, given)
         if task == region.ASSEMBLE:  # where it fails, so does the update, which says why
             self._ready = choice.ALL_READY if status == mv.OK else choice.NOT_READY
             self._opened = self.tree.run.counts.item(ws.OPEN_COUNT)
@@ -114,23 +118,53 @@ class ActiveRegion:
         if self.moving.contact is None or self._has_contact or leaves_joints:
             return
         if not self.tree.run.counts[ws.KEPT]:
-            self._in_contact.follow_limits(*tables)
+            self._in_contact.follow_limits(self.tree.table, self.moving.table)
 
-    def update(self, settings: FloatArray, few_at_a_time: bool) -> None:
-        """Chooses the region by `settings`. few_at_a_time: nodes that become rigid are closed in the steps that follow."""
+    def _call(self, task: int, joint: int, settings: FloatArray) -> int:
+        perform = self._in_contact.perform_touching if self._has_contact else region.perform
+        return int(perform(self.tree.table, self.moving.table, task, joint, settings))
+
+    def update(self, settings: FloatArray, few_at_a_time: bool, later: bool) -> None:
+        """Chooses the region by `settings`. few_at_a_time: nodes that become rigid are closed in the steps that follow.
+
+        later: where joints are stopped, the bound is left to `settle`.
+        """
         settings[choice.CLOSED] = 0.0 if few_at_a_time else choice.ALL_AT_ONCE
+        settings[choice.LATER] = later
         self.perform(region.UPDATE, settings=settings)
-        self.are_waiting = settings.item(choice.WAITING) > 0
+        self._note_rest(settings)
 
-    def begin_turns(self, settings: FloatArray, every: int, since: int, made: int) -> None:
-        """Steps with contact make the updates between them by `settings` until `end_turns`: `ContactState.begin_turns`."""
+    def _note_rest(self, settings: FloatArray) -> None:
+        """What an update leaves to do."""
+        self._pending = settings if settings.item(choice.PENDING) else None
+        few_at_a_time = settings.item(choice.CLOSED) == 0.0
+        self.are_waiting = few_at_a_time if self.is_pending else settings.item(choice.WAITING) > 0
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether the bound of the last update is still to be measured."""
+        return self._pending is not None
+
+    def settle(self) -> None:
+        """Finishes an update that was left PENDING, at the state that it was made at; before what it rests on changes."""
+        settings, self._pending = self._pending, None
+        if settings is not None:
+            status = self._call(region.FINISH, -1, settings)
+            self.are_waiting = settings.item(choice.WAITING) > 0
+            self._finished(status)
+
+    def begin_turns(self, settings: FloatArray, every: int, since: int, made: int, later: bool) -> None:
+        """Steps with contact make the updates between them by `settings` until `end_turns`: `ContactState.begin_turns`.
+
+        later: as for `update`.
+        """
         contact = self.moving.contact
         assert contact is not None
         if contact.touch.region is not self.tree.table or contact.touch.choice is not settings:
             contact.update_between_steps(self.tree.table, settings)
             self.moving.describe_again()
         self.load_updates()
-        settings[choice.CLOSED] = choice.ALL_AT_ONCE
+        settings[choice.CLOSED], settings[choice.LATER], settings[choice.PENDING] = choice.ALL_AT_ONCE, later, 0.0
         settings[choice.READY] = self.still_ready() if since >= every else choice.NOT_READY
         self._ready = choice.NOT_READY
         self.reduced.counts[HAS_WRENCHES] = self._loads.has_fixed
@@ -143,13 +177,14 @@ class ActiveRegion:
 
             self._kernels_of_updates = updating.addresses()
 
-    def end_turns(self) -> tuple[int, int, int, int]:
+    def end_turns(self, settings: FloatArray) -> tuple[int, int, int, int]:
         """Updates come from Python again. Returns as `ContactState.end_turns`."""
         assert self.moving.contact is not None
         since, made, updates, failed = self.moving.contact.end_turns()
         if updates or failed:
             self._changes_are_few = self._is_renewed = False
             self.updates += updates
+            self._note_rest(settings)
         return since, made, updates, failed
 
     def close_some(self, steps: int) -> None:
@@ -211,6 +246,7 @@ class ActiveRegion:
 
     def collect(self) -> None:
         """State and accelerations of the linkage that moves are written to those of the model."""
+        self.settle()
         region.collect(self.tree.table, self.moving.table)
 
     def keep_present_momentum(self) -> None:
@@ -236,6 +272,7 @@ class ActiveRegion:
         i = self.model.joint(joint)
         if i in self.pins:
             raise StateError(f"joint '{joint}' is pinned already; unpin it first.")
+        self.settle()
         self.pins[i] = 1 if active else -1
         self._ready = choice.NOT_READY
         if active:
@@ -249,6 +286,7 @@ class ActiveRegion:
         pin = self.pins.pop(i, 0)
         if pin == 0:
             raise StateError(f"joint '{joint}' is not pinned.")
+        self.settle()
         self._ready = choice.NOT_READY
         if pin > 0:
             region.want_path(self.tree.table, self.tree.plan.joint[i], -1)
@@ -287,6 +325,7 @@ class ActiveRegion:
 
     def loads_changed(self, bodies: IntArray, world: int) -> None:
         """Rigid nodes do not hold the loads of the world: the linkage that moves stays as it is when these change."""
+        self.settle()
         if self._loads.has_fixed:
             self._changes_are_few = False
             self._note_other_biases()
@@ -296,6 +335,7 @@ class ActiveRegion:
         self.tree.loads_changed(bodies, world, MARKS if self._loads.has_fixed else JOINT_MARKS)
 
     def joints_changed(self, joints: IntArray) -> None:
+        self.settle()
         counts = self.moving.arrays.counts
         counts[mv.MOTORS] = len(self._joints.driven)
         counts[mv.LIMITED] = max(counts[mv.LIMITED], self._joints.has_friction)
@@ -366,7 +406,7 @@ class ActiveRegion:
 
     def restore(self, saved: Saved) -> None:
         """After loads, joints, the linkage that moves and forces from Python; before contact."""
-        run = self.tree.run
+        run, self._pending, self.floor_is_small = self.tree.run, None, False
         write(self._saved_arrays(), saved)
         self._release()
         self._want_what_moves_others()
@@ -425,7 +465,7 @@ class ActiveRegion:
         """All that depends on history is forgotten, pins too, so that a region can begin anew."""
         run = self.tree.run
         self._release()
-        self.are_waiting = False
+        self.are_waiting, self._pending, self.floor_is_small = False, None, False
         self.floor[:] = 0.0
         run.loop_body[constrained_bodies(self.model).size :] = -1
         for array in (run.qdd, run.counts, run.metric_sums, run.metric_qdd, run.held_open, run.loop_wrench):

@@ -47,33 +47,44 @@ def assemble_opened(plan, mechanism, c, run, what):
     """Coefficients of all opened nodes at the present state; returns a body that failed, or -1.
 
     what: flags of the nodes whose matrices are assembled; of the others only biases are renewed. Joints move in ACTIVE
-    nodes alone, so that the matrices of others stay as they were unless a joint was pinned (REBUILD). NOTHING: velocities
-    alone are others than at the last assembly, bodies stand where they stood.
+    nodes alone, so that the matrices of others stay as they were unless a joint was pinned (REBUILD).
     """
-    nodes = plan.nodes
     run.counts[HEAP_COUNT] = 0  # the frontier is gathered anew; until then its memory serves the sort
     sort_open(run.opened, run.heap, run.counts)
+    if run.counts[LOAD_COUNT] > 0:
+        place_in_world(plan.nodes, run.opened, run.counts[OPEN_COUNT], c.joint_data, c.composite, run.world)
+    take_motion(plan, mechanism, c, run)
+    return assemble(plan, mechanism, c, run, what)
+
+
+@routine
+def take_motion(plan, mechanism, c, run):
+    """Velocities of all opened nodes, and what acts on their bodies, where these stand: all that `assemble` reads."""
+    nodes = plan.nodes
     count = run.counts[OPEN_COUNT]
     twists_root_to_leaf(plan, c, run, run.opened, count)
     for k in range(count):
+        node = run.opened[k]
+        if nodes[node, NODE_KIND] == BODY:
+            i = nodes[node, INDEX]
+            gyroscopic = gyroscopic_wrench(load10(mechanism.body, i, INERTIA), load6(run.twist, node, 0))
+            store6(c.joint_data, i, H_F, sub6(load6(run.wrench, i, 0), gyroscopic))
+    for k in range(run.counts[LOAD_COUNT]):  # the paths of loads are open, down to the bodies they act on
+        add_to6(c.joint_data, run.load_body[k], H_F, load_wrench(plan, run, k))
+    add_loop_wrenches(c, run)
+
+
+@routine
+def assemble(plan, mechanism, c, run, what):
+    """The rest of `assemble_opened`. what: NOTHING, where no body stands elsewhere than at the last assembly."""
+    nodes = plan.nodes
+    arrays = node_arrays(plan, mechanism, c)
+    for k in range(run.counts[OPEN_COUNT]):
         node = run.opened[k]
         for side in (LEFT, RIGHT):
             child = nodes[node, side]
             if child >= 0 and run.flag[child] & OPEN == 0:
                 evaluate_bias(plan, c, run, child)
-        if nodes[node, NODE_KIND] == BODY:
-            i = nodes[node, INDEX]
-            gyroscopic = gyroscopic_wrench(load10(mechanism.body, i, INERTIA), load6(run.twist, node, 0))
-            store6(c.joint_data, i, H_F, sub6(load6(run.wrench, i, 0), gyroscopic))
-    if run.counts[LOAD_COUNT] > 0:  # the paths of loads are open, down to the bodies they act on
-        if what != NOTHING:
-            place_in_world(nodes, run.opened, count, c.joint_data, c.composite, run.world)
-        for k in range(run.counts[LOAD_COUNT]):
-            add_to6(c.joint_data, run.load_body[k], H_F, load_wrench(plan, run, k))
-    add_loop_wrenches(c, run)
-    arrays = node_arrays(plan, mechanism, c)
-    for k in range(count):
-        node = run.opened[k]
         if run.flag[node] & what == 0:
             renew_bias(plan, mechanism, c, node, run.metric_qdd)
             continue

@@ -9,6 +9,7 @@ import math
 from linkwork.adaptive import workspace as ws
 from linkwork.adaptive.dynamics.region.articulated_metric import (
     NOTHING,
+    assemble,
     assemble_opened,
     expand_metric,
     renew_dirty,
@@ -50,10 +51,11 @@ ROOM = 0.7  # of a tolerance on a sum is spent on what stays closed, the rest on
 # READY: what ASSEMBLE has left to do: everything; nothing; all biases, for loads are others and opened nodes; or
 # biases of nodes that are DIRTY.
 # CLOSED: nodes that may get columns and factor. WAITING: how many were left for later, written by the update.
-# ASKED: whether updates between steps measure their bound while something is touched; see `through`.
+# ASKED: whether updates between steps measure their bound while something is touched; see `updates`.
+# LATER: an update that has to measure its bound once more leaves that, and what follows, to FINISH. PENDING: it did.
 MEASURE, TOLERANCE, MOST, HORIZON, WANTS_ALL, PASSES, PATIENCE, STEPPED, TOUCHES, EVALUATIONS = range(10)
-READY, CLOSED, WAITING, ASKED = range(10, 14)
-SETTINGS = 14
+READY, CLOSED, WAITING, ASKED, LATER, PENDING = range(10, 16)
+SETTINGS = 16
 ALL_AT_ONCE = 2.0**62  # in the place of CLOSED
 NOT_READY, ALL_READY, MATRICES_READY, ALL_BUT_DIRTY = range(4)  # values of READY
 
@@ -267,8 +269,11 @@ def own_part(plan, mechanism, run, node):
 
 
 @routine
-def sum_up_hidden(plan, mechanism, run):
-    """What rigid nodes below the chosen region and joints that wait hide of the acceleration metric: the proven bound."""
+def sum_up_hidden(plan, mechanism, run, region):
+    """What rigid nodes below a region and joints that wait hide of the acceleration metric: the proven bound.
+
+    region: the flag of its nodes, CHOSEN or ACTIVE.
+    """
     total = 0.0
     largest = 0.0
     whole = 0.0
@@ -276,17 +281,17 @@ def sum_up_hidden(plan, mechanism, run):
         node = run.opened[k]
         if plan.nodes[node, UP] < 0:
             whole = run.value[node]
-            if run.flag[node] & ws.CHOSEN == 0:
+            if run.flag[node] & region == 0:
                 total = whole
                 largest = whole
-        if run.flag[node] & ws.CHOSEN:
+        if run.flag[node] & region:
             if carries_joint(plan, node) and run.waits[plan.nodes[node, INDEX]] != 0:
                 own = own_part(plan, mechanism, run, node)
                 total += own
                 largest = max(largest, own)
             for side in (LEFT, RIGHT):
                 child = plan.nodes[node, side]
-                if child >= 0 and run.flag[child] & ws.CHOSEN == 0:
+                if child >= 0 and run.flag[child] & region == 0:
                     total += run.value[child]
                     largest = max(largest, run.value[child])
     run.metric_sums[ws.SUM_QUEUE] = total
@@ -337,30 +342,25 @@ def choose(plan, mechanism, c, run, settings):
             judge_motion(plan, mechanism, run, settings[HORIZON])
         sum_over_subtrees(plan, run)
         choose_by_number(plan, mechanism, run, limit, settings[HORIZON], most)
-    sum_up_hidden(plan, mechanism, run)
+    sum_up_hidden(plan, mechanism, run, ws.CHOSEN)
     return -1
 
 
 @routine
-def measure_again(plan, mechanism, c, run, settings):
-    """The bound of the region that was chosen, at the velocities it has now; returns a body that failed, OVERFLOW or -1.
+def measure_again(plan, mechanism, c, run):
+    """The bound of the active region at the velocities that `take_motion` found; returns OVERFLOW or -1.
 
     Joints that were stopped have lost their velocities, and dampers and centrifugal forces with them: what they hide at
     rest is not what they hid while they moved.
     """
-    measure = int(settings[MEASURE])
-    bad = assemble_opened(plan, mechanism, c, run, NOTHING)  # nothing has moved since `choose`
-    if bad >= 0:
-        return bad
+    computed = run.counts[ws.JOINT_COUNT]
+    assemble(plan, mechanism, c, run, NOTHING)  # nothing has moved since `choose`
     solve_opened(plan, mechanism, c, run, run.metric_qdd)
-    expand_metric(
-        plan, mechanism, c, run, run.metric_qdd, measure, settings[TOLERANCE], run.counts[ws.JOINT_COUNT], NO_LIMIT
-    )
+    run.counts[ws.JOINT_COUNT] = computed
     if not run.metric_sums[ws.SUM_JOINT] + run.metric_sums[ws.SUM_QUEUE] < math.inf:
         return ws.OVERFLOW
-    sort_open(run.opened, run.heap[run.counts[ws.HEAP_COUNT] :], run.counts)
     sum_over_subtrees(plan, run)
-    sum_up_hidden(plan, mechanism, run)
+    sum_up_hidden(plan, mechanism, run, ws.ACTIVE)
     return -1
 
 

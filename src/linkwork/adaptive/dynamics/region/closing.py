@@ -3,11 +3,11 @@
 Until then the metric computes them as it does open ones, which changes no result.
 """
 
-from linkwork.adaptive.dynamics.region.choice import CLOSED, WAITING
+from linkwork.adaptive.dynamics.region.choice import ALL_AT_ONCE, CLOSED, WAITING
 from linkwork.adaptive.frontier import sort_open
 from linkwork.adaptive.metric.factor import update_factor_in_motion
 from linkwork.adaptive.metric.velocity_columns import update_columns
-from linkwork.adaptive.workspace import CLOSING, HEAP_COUNT, OPEN, OPEN_COUNT, SORTED_COUNT
+from linkwork.adaptive.workspace import CLOSING, HEAP_COUNT, OPEN, OPEN_COUNT, SORTED_COUNT, STALE
 from linkwork.assembly.node_table import LEFT, RIGHT
 from linkwork.core.jit import inlined, routine
 
@@ -24,7 +24,18 @@ def is_open_below(plan, run, node):
 
 @routine
 def close_some(plan, mechanism, c, run, settings):
-    """Closes rigid nodes that wait for that, at most settings[CLOSED] of them; settings[WAITING] tells how many are left.
+    """Closes rigid nodes that wait for that, at most settings[CLOSED] of them; settings[WAITING]: how many are left."""
+    settings[WAITING] = close_up_to(plan, mechanism, c, run, settings[CLOSED])
+
+
+@routine
+def close_all(plan, mechanism, c, run):
+    close_up_to(plan, mechanism, c, run, ALL_AT_ONCE)
+
+
+@routine
+def close_up_to(plan, mechanism, c, run, most):
+    """Closes as many; those whose columns and factor are as they were are not counted. Returns how many are left.
 
     Columns and factor of a node take several times as long as what an update computes of it otherwise.
     """
@@ -35,8 +46,12 @@ def close_some(plan, mechanism, c, run, settings):
     kept = 0
     for k in range(run.counts[OPEN_COUNT]):
         node = run.opened[k]
-        if run.flag[node] & CLOSING and not is_open_below(plan, run, node):
-            if closed < settings[CLOSED]:
+        flag = run.flag[node]
+        if flag & CLOSING and not is_open_below(plan, run, node):
+            if flag & STALE == 0:
+                run.flag[node] = 0
+                continue
+            if closed < most:
                 update_columns(plan, mechanism, c, run.wrench, node)
                 update_factor_in_motion(plan, mechanism, c, node)
                 run.flag[node] = 0
@@ -47,4 +62,4 @@ def close_some(plan, mechanism, c, run, settings):
         kept += 1
     run.counts[OPEN_COUNT] = kept
     run.counts[SORTED_COUNT] = kept
-    settings[WAITING] = waiting
+    return waiting

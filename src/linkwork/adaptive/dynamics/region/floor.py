@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from linkwork.adaptive.dynamics.simulation import AdaptiveDynamics
 
 FloatArray = NDArray[np.float64]
+Bound = tuple[float, float, bool]  # error bound, the part of it that is rounding, whether the tolerance is reached
+Asked = tuple[str, float | None]  # measure and tolerance that a bound is judged by: users may change both at any time
+UNPROVEN: Bound = (math.nan, math.nan, False)
 
 MARGIN = 4.0  # over the difference of two algorithms, of which either may be the worse
 OTHER_UPDATES = 1e4  # times as much may be lost at another update as where it was measured
@@ -51,40 +54,52 @@ def is_wanted(sim: AdaptiveDynamics) -> bool:
     return bool(sim._region.floor[KNOWN] == 0.0 and sim._forces.field is None)
 
 
-def form_floor(sim: AdaptiveDynamics, nothing_hidden: bool) -> None:
-    """After an update: its floors, carried on or measured."""
-    known = sim._region.floor
+def form_floor(sim: AdaptiveDynamics, nothing_hidden: bool, may_measure: bool = True) -> Bound:
+    """After an update: its floors, carried on or measured. may_measure: while state and loads are those of the update.
+
+    Returns the bound of the update.
+    """
+    known, asked = sim._region.floor, asked_of(sim)
     known[FLOORS] = 0.0
     size = _size(sim)
     if nothing_hidden or sim._forces.field is not None or not size > 0.0:
-        return
+        return bound_of_update(sim, asked)
     pins = sim._region.pins
     if pins and min(pins.values()) < 0:  # joints are held
         known[FLOORS] = math.inf if sim._is_delicate else OTHER_UPDATES * known[PART] * size
-        return
-    if known[KNOWN] != 0.0 and not sim._is_delicate:
-        known[FLOORS] = OTHER_UPDATES * known[PART] * size
-        if _is_small(sim, size):
-            return
+        return bound_of_update(sim, asked)
+    if known.item(KNOWN) != 0.0 and not sim._is_delicate:
+        known[FLOORS] = OTHER_UPDATES * known.item(PART) * size
+        bound = bound_of_update(sim, asked)
+        sim._region.floor_is_small = _is_small(sim, bound[1], size)
+        if not may_measure or sim._region.floor_is_small:
+            return bound
     known[FLOORS], found = measure(sim)
     if known[KNOWN] == 0.0:
         known[PART], known[KNOWN] = found / size, 1.0
+    return bound_of_update(sim, asked)
 
 
-def bound_of_update(sim: AdaptiveDynamics) -> tuple[float, float, bool]:
+def asked_of(sim: AdaptiveDynamics) -> Asked:
+    """What bounds are judged by now."""
+    return sim.measure, sim.tolerance
+
+
+def bound_of_update(sim: AdaptiveDynamics, asked: Asked) -> Bound:
     """The error bound of the last update, the part of it that is rounding, and whether the tolerance is reached."""
     floor = sim._region.floor
-    return _judged(sim, sums_of(sim._tree.run), (floor.item(0), floor.item(1)))
+    return _judged(asked, sums_of(sim._tree.run), (floor.item(0), floor.item(1)))
 
 
-def _judged(sim: AdaptiveDynamics, sums: Sums, floors: tuple[float, float]) -> tuple[float, float, bool]:
-    bound, rounding = error_bound(sums, sim.measure, floors)
-    left_out = hidden(sums, sim.measure)
-    reached = sim.tolerance is not None and left_out <= sim.tolerance and rounding <= sim.tolerance
+def _judged(asked: Asked, sums: Sums, floors: tuple[float, float]) -> Bound:
+    measure, tolerance = asked
+    bound, rounding = error_bound(sums, measure, floors)
+    left_out = hidden(sums, measure)
+    reached = tolerance is not None and left_out <= tolerance and rounding <= tolerance
     return bound, rounding, reached
 
 
-def bound_now(sim: AdaptiveDynamics) -> tuple[float, float, bool]:
+def bound_now(sim: AdaptiveDynamics) -> Bound:
     """The same at the present state, with the contact forces of the last step, by `aba`: where the last update did not
     measure it, since no report was to follow. Cost: O(n)."""
     sim._region.collect()
@@ -99,7 +114,7 @@ def bound_now(sim: AdaptiveDynamics) -> tuple[float, float, bool]:
     sums[SUM_JOINT], sums[MAX_JOINT] = moving_parts.sum(), moving_parts.max(initial=0.0)
     sums[UNIT] = 1.0
     lost = MARGIN_OF_ABA * math.sqrt((weight * missed * missed).sum()) + UNIT_ROUNDOFF * math.sqrt(parts.sum())
-    return _judged(sim, Sums(sums), (lost, lost))
+    return _judged(asked_of(sim), Sums(sums), (lost, lost))
 
 
 def _size(sim: AdaptiveDynamics) -> float:
@@ -108,9 +123,8 @@ def _size(sim: AdaptiveDynamics) -> float:
     return float(math.sqrt(sums[SUM_JOINT] + sums[SUM_QUEUE]) / sums[UNIT])
 
 
-def _is_small(sim: AdaptiveDynamics, size: float) -> bool:
-    """Whether the floors, as carried on, are too small to matter."""
-    _, rounding, _ = bound_of_update(sim)
+def _is_small(sim: AdaptiveDynamics, rounding: float, size: float) -> bool:
+    """Whether rounding, as carried on, is too small to matter."""
     if sim.tolerance:
         return rounding <= SMALL_PART * sim.tolerance
     return rounding <= SMALL * (1.0 if sim.measure.startswith("relative") else size)

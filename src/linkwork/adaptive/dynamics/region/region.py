@@ -9,31 +9,28 @@ Theory: docs/theory/adaptive_dynamics.md.
 from linkwork.adaptive import workspace as ws
 from linkwork.adaptive.dynamics.reduced.gather import express_loop_forces, gather, gather_acting
 from linkwork.adaptive.dynamics.reduced.reduced import PIECES, has_piece, reduced_of, write_back
-from linkwork.adaptive.dynamics.region.articulated_metric import assemble_opened
+from linkwork.adaptive.dynamics.region.articulated_metric import assemble_opened, take_motion
 from linkwork.adaptive.dynamics.region.choice import (
-    ALL_AT_ONCE,
-    CLOSED,
     EVALUATIONS,
+    LATER,
     MANY,
     MEASURE,
     MOST,
     PASSES,
+    PENDING,
     READY,
     TOLERANCE,
-    WAITING,
     WANTS_ALL,
     choose,
     choose_all,
     hidden_limit,
     measure_again,
 )
-from linkwork.adaptive.dynamics.region.closing import close_some, is_open_below
+from linkwork.adaptive.dynamics.region.closing import close_all, close_some
 from linkwork.adaptive.dynamics.region.everything import cover_all_if_dear
 from linkwork.adaptive.dynamics.region.motion import refresh_active, refresh_joint_motion, refresh_velocities
 from linkwork.adaptive.dynamics.region.turns import call_waiting, is_counted
 from linkwork.adaptive.frontier import open_node, sort_open
-from linkwork.adaptive.metric.factor import update_factor_in_motion
-from linkwork.adaptive.metric.velocity_columns import update_columns
 from linkwork.adaptive.nodes import carries_joint, is_active, refresh_composite
 from linkwork.adaptive.workspace import coefficients_of, mechanism_of, plan_of, run_of
 from linkwork.assembly.node_table import INDEX, UP
@@ -44,7 +41,7 @@ from linkwork.simulation.moving import OK, moving_of
 from linkwork.spatial.memory import store6
 from linkwork.spatial.vectors import ZERO6
 
-PREPARE, BEGIN, UPDATE, FREEZE, REOPEN, RENEW_REGION, REFRESH, ASSEMBLE, CLOSE = range(9)  # tasks of `perform`
+PREPARE, BEGIN, UPDATE, FREEZE, REOPEN, RENEW_REGION, REFRESH, ASSEMBLE, FINISH, CLOSE = range(10)  # tasks
 
 
 @kernel
@@ -54,8 +51,8 @@ def perform(table, moving, task, joint, settings):
     PREPARE: all coefficients from nothing. BEGIN: the CHOSEN nodes become the first active region. UPDATE: the region is
     chosen anew by `settings`. FREEZE: a joint is stopped and held. REOPEN: back to the region of a checkpoint, whose
     nodes were marked. RENEW_REGION: what acts on the linkage that moves, after changes. REFRESH: coefficients of the fully
-    articulated linkage at the present state, wherever it is open. ASSEMBLE: the same ahead of an update. CLOSE: some of the
-    nodes that the last update left open.
+    articulated linkage at the present state, wherever it is open. ASSEMBLE: the same ahead of an update. FINISH: what an
+    update left PENDING. CLOSE: some of the nodes that it left open.
     With contact `touching.perform_touching` takes its place.
     """
     return perform_task(table, moving, task, joint, settings)
@@ -69,6 +66,8 @@ def perform_task(table, moving, task, joint, settings):
     c = coefficients_of(table)
     run = run_of(table)
     reduced = reduced_of(table)
+    if task == FINISH:  # at the state of the update, whatever has moved since
+        return finish_update(plan, mechanism, c, run, settings)
     renewed = False
     touched = run.counts[ws.TOUCHED] != 0
     if task != PREPARE and task != REOPEN:
@@ -80,7 +79,8 @@ def perform_task(table, moving, task, joint, settings):
     if task == PREPARE:
         bad = prepare_everything(table, plan, mechanism, c, run, reduced)
     elif task == BEGIN:
-        apply_choice(table, plan, mechanism, c, run, reduced, ALL_AT_ONCE)
+        apply_choice(table, plan, mechanism, c, run, reduced)
+        close_all(plan, mechanism, c, run)
         run.counts[ws.CHANGE_COUNT] = 0
         run.counts[ws.JOINED] = MANY
     elif task == UPDATE:
@@ -122,15 +122,30 @@ def update(table, moving, plan, mechanism, c, run, reduced, settings):
     if wants_all:
         choose_all(plan, mechanism, run)
     bad, has_stopped = stop_leaving(moving, plan, mechanism, run, reduced)
-    if bad == OK and has_stopped and not wants_all and settings[PASSES] == 0.0:
+    if bad != OK:
+        return bad
+    run.counts[ws.KEPT] = 0 if apply_choice(table, plan, mechanism, c, run, reduced) else 1
+    is_measured = has_stopped and not wants_all and settings[PASSES] == 0.0
+    settings[PENDING] = 1.0 if is_measured else 0.0
+    if is_measured:
         refresh_velocities(table, plan, c, run)
-        bad = measure_again(plan, mechanism, c, run, settings)
-    if bad == OK:
-        differs, settings[WAITING] = apply_choice(table, plan, mechanism, c, run, reduced, settings[CLOSED])
-        run.counts[ws.KEPT] = 0 if differs else 1
-        if run.counts[ws.SETTLED] > 0:
-            limit = hidden_limit(run, int(settings[MEASURE]), settings[TOLERANCE])
-            call_waiting(plan, mechanism, run, int(settings[MOST]), limit)
+        take_motion(plan, mechanism, c, run)
+        if settings[LATER] != 0.0:
+            return OK
+    return finish_update(plan, mechanism, c, run, settings)
+
+
+@routine
+def finish_update(plan, mechanism, c, run, settings):
+    """After the region was applied: its bound, where that is PENDING, nodes that are closed, turns; OK or OVERFLOW."""
+    bad = OK
+    if settings[PENDING] != 0.0:
+        settings[PENDING] = 0.0
+        bad = measure_again(plan, mechanism, c, run)
+    close_some(plan, mechanism, c, run, settings)
+    if run.counts[ws.SETTLED] > 0:
+        limit = hidden_limit(run, int(settings[MEASURE]), settings[TOLERANCE])
+        call_waiting(plan, mechanism, run, int(settings[MOST]), limit)
     return bad
 
 
@@ -180,16 +195,12 @@ def note_change(plan, run, reduced, node):
 
 
 @routine
-def apply_choice(table, plan, mechanism, c, run, reduced, most_closed):
-    """Makes the CHOSEN nodes the active region; nodes that leave it become rigid.
+def apply_choice(table, plan, mechanism, c, run, reduced):
+    """Makes the CHOSEN nodes the active region; nodes that leave it become rigid, and wait to be closed.
 
-    most_closed: nodes that get columns and factor, so that the metric need not open them; others wait for `close_some`.
-    Returns whether it is another region than before, and how many wait.
+    Returns whether it is another region than before.
     """
     differs = False
-    closed = 0
-    waiting = 0
-    kept = 0
     active = 0
     run.counts[ws.JOINED] = 0
     for k in range(run.counts[ws.OPEN_COUNT]):
@@ -202,33 +213,18 @@ def apply_choice(table, plan, mechanism, c, run, reduced, most_closed):
             run.flag[node] = ws.OPEN | ws.ACTIVE | ws.STALE
             run.active[active] = node
             active += 1
-            run.opened[kept] = node
-            kept += 1
             continue
         if flag & (ws.ACTIVE | ws.RENEW):  # it has just become rigid, or everything begins
             store6(run.relative, node, 0, ZERO6)
             if flag & ws.ACTIVE and carries_joint(plan, node):  # it has just been stopped
                 refresh_joint_motion(table, run, plan.nodes[node, INDEX])
             refresh_composite(plan, mechanism, c, run, node, True)
-        is_held = (
-            run.held_open[node] > 0 or flag & ws.DIRTY != 0
-        )  # what changes at every update is not closed in between
-        waits = not is_held and flag & ws.STALE != 0 and (closed >= most_closed or is_open_below(plan, run, node))
-        if is_held or waits:
-            waiting += waits
-            run.flag[node] = ws.OPEN | ws.STALE | ws.CLOSING if waits else ws.OPEN | ws.STALE
-            run.opened[kept] = node
-            kept += 1
-            continue
-        if flag & ws.STALE:
-            update_columns(plan, mechanism, c, run.wrench, node)
-            update_factor_in_motion(plan, mechanism, c, node)
-            closed += 1
-        run.flag[node] = 0
-    run.counts[ws.OPEN_COUNT] = kept
-    run.counts[ws.SORTED_COUNT] = kept
+        if run.held_open[node] > 0 or flag & ws.DIRTY:  # what changes at every update is not closed in between
+            run.flag[node] = ws.OPEN | ws.STALE
+        else:
+            run.flag[node] = ws.OPEN | ws.CLOSING | (flag & ws.STALE)
     run.counts[ws.ACTIVE_COUNT] = active
-    return differs, waiting
+    return differs
 
 
 @routine
@@ -288,7 +284,8 @@ def prepare_everything(table, plan, mechanism, c, run, reduced):
     bad = assemble_opened(plan, mechanism, c, run, ws.OPEN)
     if bad >= 0:
         return bad
-    apply_choice(table, plan, mechanism, c, run, reduced, ALL_AT_ONCE)
+    apply_choice(table, plan, mechanism, c, run, reduced)
+    close_all(plan, mechanism, c, run)
     return OK
 
 
@@ -318,6 +315,7 @@ def want_path(table, node, change):
     run = run_of(table)
     while node >= 0:
         open_node(run, node)
+        run.flag[node] &= 255 - ws.CLOSING
         run.wanted[node] += change
         node = plan.nodes[node, UP]
 

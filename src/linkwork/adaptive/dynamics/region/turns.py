@@ -70,6 +70,7 @@ def begin_turn(plan, run, i):
     node = plan.joint[i]
     while node >= 0:
         open_node(run, node)
+        run.flag[node] &= 255 - ws.CLOSING
         run.called[node] += 1
         node = plan.nodes[node, UP]
 
