@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.helpers import proteins
-from tests.helpers.structure_files import heavy_atoms, line, peptide_lines, ring_lines, write
+from tests.helpers.structure_files import heavy_atoms, line, peptide_lines, ring_lines, strand_lines, write
 
 import linkwork as lw
 from linkwork.molecules.forces.force_fields import explain_template_error, make_system
@@ -208,6 +208,29 @@ def test_strands_may_begin_with_a_phosphate(tmp_path):
     _take_phosphate_off(chain, residue, report)
     assert [atom.name for atom in residue] == ["O5'", "C5'", "C1'"]
     assert report.of("phosphate")[0].what == "DA: the phosphate before the first sugar is taken off"
+
+
+def test_strands_load_without_their_first_phosphate(tmp_path):
+    molecule = lw.molecules.load(write(tmp_path / "strand.pdb", strand_lines()), relax=True, seed=1)
+    assert notes(molecule, "phosphate") == ["phosphate: A:1: DA: the phosphate before the first sugar is taken off"]
+    assert [residue.name for residue in molecule.atoms.residues] == ["DA", "DG", "DC"]
+    assert len(molecule.tree.cut) == 0
+    assert np.isfinite(molecule.field().energy(molecule.state))
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_unknown_nucleotides_are_refused_as_unknown_amino_acids_are(tmp_path, place):
+    """At either end, where one has no phosphate or nothing behind it, and between."""
+    called = ["DA", "DG", "DC"]
+    called[place] = "XYZ"
+    lines = strand_lines(called=called)
+    if place == 0:
+        lines = [
+            text for text in lines if not (text[22:26].strip() == "1" and text[12:16].strip() in ("P", "OP1", "OP2"))
+        ]
+    what = rf"residue XYZ A:{place + 1} .atoms .*C1'.* is not one the force field knows"
+    with pytest.raises(lw.FormatError, match=what):
+        lw.molecules.load(write(tmp_path / "strand.pdb", lines))
 
 
 @pytest.mark.parametrize("sequence", ["A", "GASKDE"])

@@ -8,12 +8,12 @@ import math
 import numpy as np
 import pytest
 from tests.helpers.meshes import FACES, write_obj
+from tests.reference.plain_contact import PlainContact
 
 import linkwork as lw
 from linkwork.contact.contact_list import FRICTION, RESTITUTION
 from linkwork.contact.mesh_files import closed_faults, read_triangles
 from linkwork.contact.shape_table import shape_table
-from linkwork.reference.plain_contact import PlainContact
 
 
 def ball(*obstacles, shape=None, **options):

@@ -149,7 +149,7 @@ def compare_some(table, visits):
         i = x.place[BODIES]
         ok = True
         if x.place[SWEEP] == VELOCITIES:
-            prepare_body(x, x.dof, x.q, x.still, x.effort, x.wrench, x.work, x.dof_work, i)
+            prepare_body(x, x.dof, x.q, x.still, x.effort, x.wrench, x.work, x.dof_work, i, False)
         elif x.place[SWEEP] == INERTIAS:
             ok = inertia_to_parent(x.tree, x.body, x.dof, n - 1 - i, x.work, x.dof_work)
         elif x.place[SWEEP] == ACCELERATIONS:
@@ -247,7 +247,7 @@ class Comparison:
     def _copy(self, sim: QuasiStatics) -> Compared:
         """The last solve. Efforts are given and of motors, at its coordinates; springs act in `aba` itself."""
         x = self._arrays = self._arrays or self._allocate(sim)
-        copy_solve(self._table, sim._tree.table, sim._has_moved, sim._loads.has_fixed)
+        copy_solve(self._table, sim._tree.table, sim._has_moved, sim._loads.has_fixed or sim.field is not None)
         if sim._joints.driven:
             parts = sim._tree.efforts_at(x.q, x.still, x.still)
             x.effort[...] = parts[:, BY_GIVEN] + parts[:, BY_MOTOR]

@@ -15,7 +15,7 @@ from linkwork.adaptive.nodes import touch_bodies
 from linkwork.assembly.plan import Assembly
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.errors import StateError
-from linkwork.loops.forces import solve_loops
+from linkwork.loops.factors import force_loops
 from linkwork.loops.system import LoopSystem, loop_plan
 from linkwork.model.model import Model
 
@@ -52,7 +52,7 @@ def meet_loops(sim: QuasiStatics, h: float) -> None:
     )
     system = LoopSystem(loops, run.q, np.zeros(sim.model.nv))
     closing = 2.0 * system.gap / (h * h) if h > 0.0 else 0.0
-    force = solve_loops(system, system.matrix(answers), system.accelerations(answers), closing).force
+    force = force_loops(system, system.matrix(answers), system.accelerations(answers), closing)
     if not np.isfinite(force).all():
         raise StateError(f"the loops of model '{sim.model.name}' cannot be kept closed: their forces overflow.")
     for k, rows in enumerate(loops.rows):

@@ -22,6 +22,7 @@ class QuasiStaticsReport(Report):
         rounding; with tolerance 0, whether everything is computed.
     rounding_floor: part of the bound that is rounding, in the same measure, as last estimated.
     max_acceleration: bound on every joint's acceleration, computed or not, in the metric.
+    field_energy: of the field at the end [J]; zero without one.
     """
 
     n_computed: int
@@ -30,6 +31,7 @@ class QuasiStaticsReport(Report):
     reached: bool
     rounding_floor: float
     max_acceleration: float
+    field_energy: float = 0.0
 
     def note(self) -> str:
         return f"{self.n_computed:,} joints, bound {self.error_bound:.1e}"

@@ -26,6 +26,8 @@ def go_on_from(
         raise StateError(
             "metric weights belong to joints that re-rooting turns round; make a new QuasiStatics with weights."
         )
+    if sim.field is not None:
+        raise StateError("a field belongs to the model it was made for, and re-rooting makes another one.")
     there = reroot(sim.model, sim.state, body, at, joint, **options)
     after = type(sim)(
         there.model, there.state, tolerance=sim.tolerance, measure=sim.measure, max_active_joints=sim.max_active_joints,

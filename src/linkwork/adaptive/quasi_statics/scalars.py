@@ -41,7 +41,8 @@ def scalars(sim: QuasiStatics) -> dict[str, float]:
     potential = float(potential_energy(sim._tree.table, np.sort(run.opened[: run.counts[OPEN_COUNT]])))
     return {
         "kinetic_energy": 0.0,
-        "potential_energy": potential,
-        "energy": potential,
+        "potential_energy": potential + sim.field_energy,
+        "energy": potential + sim.field_energy,
         "n_active": float(sim._tree.computed_bodies().size),
+        **sim.view.forces.scalars(0.0, 0),
     }

@@ -20,6 +20,7 @@ from linkwork.adaptive.quasi_statics.checkpoint import OpenNodes
 from linkwork.adaptive.quasi_statics.comparison import Comparison
 from linkwork.adaptive.quasi_statics.cut_forces import meet_loops
 from linkwork.adaptive.quasi_statics.everything import BY_ABA, allocate_everything
+from linkwork.adaptive.quasi_statics.field_loads import FieldLoads
 from linkwork.adaptive.quasi_statics.floor import (
     FLOOR_EVERY,
     MEASURED,
@@ -57,19 +58,22 @@ from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import not_negative, one_of, positive, whole
 from linkwork.core.messages.deprecation import old_attribute, once_positional
 from linkwork.core.messages.warning import warn_user
+from linkwork.core.units import unit
 from linkwork.dynamics.inputs import as_model, as_state, explain_failure
 from linkwork.errors import StateError
 from linkwork.model.joints import Joint
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation.base import LinkageSimulation
+from linkwork.simulation.loading.fields import Field
 from linkwork.simulation.parts.constraint_arrays import refuse_open_loops
 from linkwork.simulation.parts.part import Part
 from linkwork.simulation.protocol import ADAPTIVE_COST
 from linkwork.simulation.reporting.snapshot import read_only_state
 from linkwork.simulation.view import View
 from linkwork.spatial.pose import Pose
-from linkwork.statics.settle import SettleReport, settle
+from linkwork.statics.in_field import FieldReport, FieldRest
+from linkwork.statics.settle import Settled, SettleReport, settle
 
 DEADLINE_CHUNK = 64  # nodes opened between two looks at the clock
 MOST_OVERLOAD = 2.0**20  # of what may be hidden while deadlines are missed
@@ -84,8 +88,12 @@ class QuasiStatics(LinkageSimulation):
         computed is computed in any case; while that takes too long, more of it is closed after each step.
     measure: "relative_joint" (default), "absolute_joint", "relative_linkage", "absolute_linkage".
     weights: metric weight of each squared acceleration, shape (nv,), > 0; ones by default.
-    Cost: O(n) once, then O(joints computed) per step, whatever n.
+    field: forces that depend on the poses of all bodies, such as `mol.field()`, found anew for every solve, in its units.
+        Steps lower its energy where ½ (ω h)² < 2 for its fastest mode ω; `settle` goes to the minimum.
+    Cost: O(n) once, then O(joints computed) per step, whatever n; with a field its evaluation and O(n) per step.
     """
+
+    _forces: FieldLoads
 
     max_joints = old_attribute("QuasiStatics", "max_joints", "max_active_joints")
 
@@ -102,6 +110,7 @@ class QuasiStatics(LinkageSimulation):
         max_active_joints: int | None = None,
         deadline: float | None = None,
         weights: ArrayLike | None = None,
+        field: Field | None = None,
     ):
         if tolerance is None and max_active_joints is None and deadline is None:
             tolerance = DEFAULT_TOLERANCE
@@ -118,11 +127,13 @@ class QuasiStatics(LinkageSimulation):
             k = int(np.flatnonzero(~np.isfinite(q))[0])
             raise StateError(f"state.q[{k}] is {q[k]} (joint '{model.joint_names[model.joint_of(k, 'q')]}').")
         metric = metric_weights(model, weights, "weights")
+        self._forces = FieldLoads(model, field)
         super().__init__(model, State(q, v))
         bundles = allocate(model, q.copy(), np.zeros(model.nv), metric, np.zeros(0), in_motion=False)
         everything = allocate_everything(model.n_bodies, model.nv)
         self._tree = AdaptiveTree(bundles, self._loads, self._joints, DIRTY, DIRTY, everything)
         self._tree.follow_load_table()
+        self._forces.act_on(self._tree, self._loads)
         plan = self._tree.plan
         self._depth = float(node_depths(plan.nodes).max(initial=1))
         self._floor = np.zeros(2)
@@ -190,7 +201,7 @@ class QuasiStatics(LinkageSimulation):
         goal = self.tolerance if tolerance is None else not_negative(tolerance, "tolerance", finite=True)
         self._steps_since_floor = FLOOR_EVERY
         self._measured_floor[SOLVES] += 1.0
-        self._meet_loops(0.0)
+        self._meet_forces(0.0)
         reached, joints, updated = self._solve_once(goal, started)
         return self._report(reached, joints, updated, goal)
 
@@ -211,18 +222,20 @@ class QuasiStatics(LinkageSimulation):
         A step that fails is taken back: those before it stay, and `steps_done` and `time` say how many they are.
         """
         steps, length = whole(n, 1, "the number of steps"), positive(h, "h")
-        if self.deadline is None and not self.model.is_constrained:
+        if self.deadline is None and self._forces.field is None and not self.model.is_constrained:
             return self._many(steps, length)
         for _ in range(steps):
-            self._meet_loops(length)
             if self.deadline is None:
                 report = self._many(1, length)
             else:
                 report = self._step_within_deadline(length, self.deadline)
         return report
 
-    def _meet_loops(self, h: float) -> None:
-        """The forces of loops, with coefficients brought up to date by a solve that leaves everything closed."""
+    def _meet_forces(self, h: float) -> None:
+        """Before a solve: the field, and the forces of loops, with coefficients brought up to date by a solve that leaves
+        everything closed."""
+        if self._forces.load_all():
+            self._is_changed = True
         if self.model.is_constrained:
             bad, *_ = advance(self._tree.table, 1, 0.0, ABSOLUTE_JOINT, math.inf, NO_LIMIT, 0, False)
             self._check(bad)
@@ -234,6 +247,7 @@ class QuasiStatics(LinkageSimulation):
 
     def _bring_up_to_date(self) -> None:
         """Coefficients at the present state, all of them."""
+        self._forces.load_all()
         self._solve_once(self.tolerance, time.perf_counter(), by_tree=True)
 
     @property
@@ -246,11 +260,12 @@ class QuasiStatics(LinkageSimulation):
         return (1 if counts[BY_ABA] else ADAPTIVE_COST) * int(counts[JOINT_COUNT])
 
     def scalars(self) -> dict[str, float]:
-        """Energy [J] of gravity and joint springs at the present state, and how many joints are open."""
+        """Energy [J] of gravity, joint springs and the field at the present state, and how many joints are open."""
         return scalars(self)
 
     def _many(self, steps: int, h: float) -> QuasiStaticsReport:
-        """Solves, each followed by a step of h [s], without looking at the clock."""
+        """Solves, each followed by a step of h [s], without looking at the clock; one of them under a field or loops."""
+        self._meet_forces(h)
         asked, measure = self._asked(self.tolerance), MEASURES[self.measure]
         bad, done, reached, joints, updated = advance(
             self._tree.table, steps, h, measure, asked, self._budget, NO_LIMIT, self._may_be_full
@@ -263,6 +278,7 @@ class QuasiStatics(LinkageSimulation):
     def _step_within_deadline(self, h: float, deadline: float) -> QuasiStaticsReport:
         """A solve and a move, which together keep the deadline if they can."""
         started = time.perf_counter()
+        self._meet_forces(h)
         reached, joints, updated = self._solve_once(self.tolerance, started)
         solved = time.perf_counter()
         report = self._report(reached, joints, updated, self.tolerance)
@@ -347,7 +363,7 @@ class QuasiStatics(LinkageSimulation):
         vectors = {"state.q": run.q, "effort": run.effort}
         cause = explain_failure(self.model, "quasi-statics", max(bad, -1), vectors, run.wrench)
         advice = " The last step was taken back; take a smaller one." if bad == OVERFLOW and self.steps_done else ""
-        raise StateError(f"at {self.time:.6g} s, step {self.steps_done}: {cause}{advice}")
+        raise StateError(f"at {self.time:.6g} {unit('s', self.units)}, step {self.steps_done}: {cause}{advice}")
 
     # ------------------------------------------------------------------------------------------------------------ reports
 
@@ -367,6 +383,7 @@ class QuasiStatics(LinkageSimulation):
                 "the error bound cannot go lower than that. Ask for a larger tolerance."
             )
         is_kept = goal is None or goal == 0.0 or floor <= goal
+        self._forces.refresh()
         return QuasiStaticsReport(
             n_computed=round(joints),
             nodes_updated=round(updated),
@@ -374,20 +391,27 @@ class QuasiStatics(LinkageSimulation):
             reached=bool(math.isfinite(bound) and is_kept and (reached or (goal is not None and bound <= goal))),
             rounding_floor=float(floor),
             max_acceleration=float(largest(sums) + floors[1]),
+            field_energy=self._forces.energy,
         )
 
     # ----------------------------------------------------------------------------------------------------------- settling
 
-    def settle(self, tolerance: float = 1e-10, max_sweeps: int = 1000) -> SettleReport:
-        """Goes to the equilibrium that Newton's method on the energy reaches from here, as `lw.settle` does; with loops.
+    def settle(self, tolerance: float | None = None, max_sweeps: int = 1000) -> SettleReport | FieldReport:
+        """Goes to the equilibrium that `lw.settle` reaches from here: under loads, with loops; or in the field, alone.
 
-        tolerance: largest unbalanced effort, as a part of the largest moment the loads could have about a joint.
+        tolerance: largest unbalanced effort, as a part of the largest moment the loads could have about a joint (1e-10);
+        in a field in the units of its efforts (1e-3).
         Cost: O(n) per sweep; a few where the simulation is near its equilibrium already.
         """
         if self._joints.driven:
             raise StateError("settle does not know motors; clear them, or give the joints springs and rest positions.")
-        limit = positive(tolerance, "tolerance")
-        rest = settle(self.model, self.state, loads=self, tolerance=limit, max_sweeps=max_sweeps)
+        rest: Settled | FieldRest
+        if self.field is None:
+            rest = settle(self.model, self.state, loads=self, tolerance=tolerance, max_sweeps=max_sweeps)
+        elif self._loads.are_any or self._joints.effort.any():
+            raise StateError("settle knows a field or loads and efforts, not both; clear them, or take steps.")
+        else:
+            rest = settle(self.model, self.state, field=self.field, tolerance=tolerance, max_sweeps=max_sweeps)
         self._go_to(rest.state.q)
         return rest.report
 
@@ -412,6 +436,7 @@ class QuasiStatics(LinkageSimulation):
     def _begin_at(self, q: FloatArray, v: FloatArray) -> None:
         run = self._tree.run
         finish_measuring(self)
+        self._forces.forget()
         run.q[...] = run.kept_q[...] = q
         self._open.reset()
         self._assemble_everything()
@@ -425,7 +450,7 @@ class QuasiStatics(LinkageSimulation):
 
     # -------------------------------------------------------------------------------------- what changes, and checkpoints
 
-    _SETTINGS = ("tolerance", "measure", "max_active_joints", "_weights")
+    _SETTINGS = ("tolerance", "measure", "max_active_joints", "field_kind", "_weights")
     _COUNTERS = ("time", "steps_done", "_steps_since_floor", "_warned", "_is_changed")
 
     @property
@@ -434,17 +459,19 @@ class QuasiStatics(LinkageSimulation):
 
     @property
     def _parts(self) -> tuple[Part, ...]:
-        return *super()._parts, self._open
+        return *super()._parts, self._forces, self._open
 
     @property
     def view(self) -> View:
         """The parts that it is made of, for other rooms of the package and for tests: see `simulation.view.View`."""
-        return View(self._loads, self._joints, tree=self._tree, parts=self._parts, refresh=self._bring_up_to_date)
+        more: dict[str, Any] = {"tree": self._tree, "parts": self._parts, "refresh": self._bring_up_to_date}
+        return View(self._loads, self._joints, forces=self._forces, **more)
 
     def _load_table_grew(self) -> None:
         self._tree.follow_load_table()
 
     def _loads_changed(self, bodies: IntArray, world: int) -> None:
+        self._forces.load_bodies(bodies)
         self._tree.loads_changed(bodies, world)
         self._is_changed = True
 
@@ -463,6 +490,7 @@ class QuasiStatics(LinkageSimulation):
 
     def _restored(self) -> None:
         self._solved = False  # what a solve found is found again by the next one
+        self._forces.forget()
 
     def reroot(
         self, body: str | int, at: ArrayLike | Pose | None = None, joint: Joint | None = None, **options: Any
