@@ -12,6 +12,7 @@ import linkwork as lw
 from ..harness import Report, Requirement, progress, take_turns
 
 START = 0.1  # [s] from an existing field
+STARTS = 5  # of which the median counts
 FASTER = 25.0  # times all torsions
 EXACT = 1e-10  # of energy and of accelerations, against every term of the force field on every atom
 H = 2e-3  # [ps]
@@ -26,10 +27,13 @@ def measure_regions(report: Report, protein: Any, rounds: int) -> None:
     numbers = [int(residue.number) for residue in protein.atoms.residues]
     middle = numbers[len(numbers) // 2]
     whole.on(protein.flexible((middle - 12, middle - 8)))  # another region: kernels are at hand from here on
-    began = time.process_time()
-    part = protein.flexible((middle - 2, middle + 2))
-    field = whole.on(part)
-    started = time.process_time() - began
+    starts = []
+    for _ in range(STARTS):
+        began = time.process_time()
+        part = protein.flexible((middle - 2, middle + 2))
+        field = whole.on(part)
+        starts.append(time.process_time() - began)
+    started = float(np.median(starts))  # one in some has to wait while Python collects the garbage of the whole process
     report.requirements.append(
         Requirement(f"{protein.name}: a region of five residues starts", started, "s of the processor", f"≤ {START:g}",
                     started <= START, detail=f"{part.n_torsions} torsions, {field.pairs:,} pairs")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
 import linkwork as lw
@@ -53,3 +55,36 @@ def ring_lines():
     made = peptides.backbone("G" * 8, list(zip(RING[::2], RING[1::2], strict=True)), False)
     rows = [(number + 1, name, x) for number, (_, atoms) in enumerate(made) for name, x in atoms]
     return [line(k + 1, name, "GLY", number, x) for k, (number, name, x) in enumerate(rows)]
+
+
+def strand_lines(names=("DA", "DG", "DC"), called=None):
+    """Heavy atoms of a strand, a phosphate before its first sugar included, from the nucleotides that PDBFixer brings.
+
+    Each phosphorus is bonded to the O3' before it, opposite to its other oxygens, in that of a hundred orientations which
+    leaves most room. called: what the file calls the nucleotides.
+    """
+    import pdbfixer
+
+    rng, lines, before, last = np.random.default_rng(0), [], np.zeros((0, 3)), np.zeros(3)
+    for number, name in enumerate(names, start=1):
+        file = Path(pdbfixer.__file__).parent / "templates" / f"{name}.pdb"
+        rows = [row for row in file.read_text(encoding="ascii").splitlines() if row.startswith("ATOM")]
+        atoms = [row[12:16].strip() for row in rows]
+        x = 0.1 * np.array([[float(row[k : k + 8]) for k in (30, 38, 46)] for row in rows])
+        if number > 1:
+            P = atoms.index("P")
+            ends = [x[atoms.index(other)] - x[P] for other in ("OP1", "OP2", "O5'")]
+            out = -sum(end / np.linalg.norm(end) for end in ends)
+            x = x - x[P] - 0.161 * out / np.linalg.norm(out)  # where O3' stands is the origin
+            turns = (np.linalg.qr(rng.normal(size=(3, 3)))[0] for _ in range(100))
+            turned = [x @ (np.linalg.det(R) * R).T for R in turns]
+            x = last + max((distance(before, last + t), k, t) for k, t in enumerate(turned))[2]
+        last, before = x[atoms.index("O3'")], np.vstack([before, x])
+        called_here = name if called is None else called[number - 1]
+        lines += [line(len(lines) + 1, a, called_here, number, at) for a, at in zip(atoms, x, strict=True)]
+    return lines
+
+
+def distance(points, others):
+    """The second smallest between two sets: the smallest is a bond."""
+    return np.sort(np.linalg.norm(points[:, None] - others, axis=2).ravel())[1]

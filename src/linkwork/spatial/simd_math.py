@@ -35,6 +35,17 @@ def vsqrt(typingctx, a):
 
 
 @intrinsic
+def vabs(typingctx, a):
+    """Size of every lane."""
+
+    def codegen(context, builder, signature, args):
+        kind = ir.FunctionType(args[0].type, [args[0].type])
+        return builder.call(function_named(builder, kind, f"llvm.fabs.v{args[0].type.count}f64"), [args[0]])
+
+    return a(a), codegen
+
+
+@intrinsic
 def vselect_less(typingctx, a, b, yes, no):
     """`yes` in the lanes where a < b, `no` in the others. Numbers stand for themselves in all lanes."""
     given = (a, b, yes, no)

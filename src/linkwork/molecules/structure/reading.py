@@ -161,7 +161,7 @@ def sort_residues(
         for k, residue in enumerate(chain):
             where = label(chain, residue)
             names = {atom.name for atom in residue}
-            has_ends = "P" in names or {"N", "C"} <= names
+            has_ends = bool({"P", "O3'"} & names) or {"N", "C"} <= names
             beside = (chain[k - 1] if k else None, chain[k + 1] if k + 1 < len(chain) else None)
             is_linked = has_ends and (residue.name in known or _is_in_chain(residue, *beside))
             if residue.is_water():

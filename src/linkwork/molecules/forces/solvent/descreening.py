@@ -59,14 +59,16 @@ def sum_integrals(pairs, work, solvent, own):
                 reach = parameters[CLOSE * p + i] + vload_two(parameters, CLOSE * p + j, CLOSE * p + j2)
                 reach2 = reach * reach
                 inverse = vselect_less(r2, cutoff2, vrsqrt(r2), 0.0)
-                inverse = vselect_less(r2, reach2, 0.0 - inverse, inverse)
-                vstore_two(own.pair_inverse, k * BLOCK, (k + 1) * BLOCK, inverse)
+                vstore_two(
+                    own.pair_inverse, k * BLOCK, (k + 1) * BLOCK, vselect_less(r2, reach2, 0.0 - inverse, inverse)
+                )
+                inverse = vselect_less(r2, reach2, 0.0, inverse)
                 there, back = add_integrals(
                     s2,
                     s3,
                     vload_two(parameters, SCALED2 * p + j, SCALED2 * p + j2),
                     vload_two(parameters, SCALED3 * p + j, SCALED3 * p + j2),
-                    vselect_less(0.0, inverse, inverse, 0.0),
+                    inverse,
                 )
                 if has_neck:
                     neck_there, neck_back = add_necks(necks_of_two(solvent, p, i, j, j2), r2, inverse)

@@ -13,52 +13,43 @@ from linkwork.spatial.simd import vload
 from linkwork.spatial.simd_math import vdiv, vselect_less
 from linkwork.spatial.simd_two import vload_two
 
-BEYOND_NECKS = 1e4  # a distance that no neck reaches, in units of necks
-
 
 @inlined
 def way(r, place):
-    """d, d⁴, N + d⁴ and S of eight necks."""
+    """d, d⁴ and S of eight necks."""
     d = r - place
     d2 = d * d
     d4 = d2 * d2
-    near = NECK_NEAR + d4
-    return d, d4, near, 1.0 + d2 * near
+    return d, d4, 1.0 + d2 * (NECK_NEAR + d4)
 
 
 @inlined
-def length(r2, inverse):
-    """r of eight pairs in units of necks; beyond all necks where 1/r is not positive: too near for them, or too far."""
-    return vselect_less(0.0, inverse, r2 * inverse, BEYOND_NECKS)
-
-
-@inlined
-def both_shapes(r, necks):
-    """What `way` gives, there and back, and one over both shapes; zero where there is no neck."""
+def both_shapes(r, necks, one):
+    """What `way` gives, there and back, and `one` over both shapes; zero beyond the necks."""
     _, place, _, place_back, ends = necks
     there, back = way(r, place), way(r, place_back)
-    return there, back, vdiv(vselect_less(r, ends, 1.0, 0.0), there[3] * back[3])
+    return there, back, vdiv(vselect_less(r, ends, one, 0.0), there[2] * back[2])
 
 
 @inlined
 def add_necks(necks, r2, inverse):
-    """What necks add to the integrals, there and back. inverse: 1/r, as `own.pair_inverse`."""
+    """What necks add to the integrals, there and back. inverse: 1/r; zero where there are none."""
     depth, _, depth_back, _, _ = necks
-    there, back, over_both = both_shapes(length(r2, NECK_UNIT * inverse), necks)
-    return depth * (over_both * back[3]), depth_back * (over_both * there[3])
+    r = r2 * inverse
+    there, back, over_both = both_shapes(NECK_UNIT * r, necks, r * inverse)
+    return depth * (over_both * back[2]), depth_back * (over_both * there[2])
 
 
 @inlined
 def neck_forces(necks, r2, inverse, pull_i, pull_j):
-    """-(P_i dI_ij/dr + P_j dI_ji/dr) / r of necks; the two pulls are P."""
+    """-(P_i dI_ij/dr + P_j dI_ji/dr) / r of necks; the two pulls are P. inverse: 1/r; zero where there are none."""
     depth, _, depth_back, _, _ = necks
     scaled = NECK_UNIT * inverse
-    there, back, over_both = both_shapes(length(r2, scaled), necks)
-    over, over_back = over_both * back[3], over_both * there[3]
-    of_i = pull_i * (there[2] + (there[1] + there[1])) * ((depth * there[0]) * (over * over))
-    of_j = pull_j * (back[2] + (back[1] + back[1])) * ((depth_back * back[0]) * (over_back * over_back))
-    half = of_i + of_j
-    return scaled * (half + half)
+    there, back, over_both = both_shapes(r2 * scaled, necks, 1.0)
+    over, over_back = over_both * back[2], over_both * there[2]
+    of_i = (pull_i * (depth * there[0])) * ((NECK_NEAR + 3.0 * there[1]) * (over * over))
+    of_j = (pull_j * (depth_back * back[0])) * ((NECK_NEAR + 3.0 * back[1]) * (over_back * over_back))
+    return (scaled + scaled) * (of_i + of_j)
 
 
 @inlined

@@ -14,7 +14,7 @@ from linkwork.molecules.forces.solvent.descreening import distance2, push_apart
 from linkwork.molecules.forces.solvent.tables import CHARGE, KIN_COUNT, SHIFT
 from linkwork.molecules.forces.tables import AT_WORK, BLOCK, CUTOFF2, SWITCH_SLOPE
 from linkwork.spatial.simd import splat, vload, vstore, vsum
-from linkwork.spatial.simd_math import vexp2, vrsqrt, vselect_less
+from linkwork.spatial.simd_math import vabs, vexp2, vrsqrt, vselect_less
 
 MOST_D = 800.0  # exp(-D ln 2) is zero to every digit, and still a normal number
 LN2 = math.log(2.0)
@@ -57,8 +57,7 @@ def pairs_in_solvent(pairs, work, solvent, own):
             pull = splat(0.0)
             for k in range(begin, end):
                 j = own.near_first[k]
-                inverse = vload(own.pair_inverse, k * BLOCK)
-                inverse = vselect_less(0.0, inverse, inverse, 0.0 - inverse)
+                inverse = vabs(vload(own.pair_inverse, k * BLOCK))
                 dx = xi - vload(position, j)
                 dy = yi - vload(position, p + j)
                 dz = zi - vload(position, 2 * p + j)
