@@ -202,6 +202,45 @@ def humanoids(number: int, seed: int = 0) -> Start:
     return Start(linkage, state)
 
 
+def boxes_on_each_other(number: int) -> Start:
+    """A tower of boxes, each a millimetre beside the one below or above it."""
+    linkage = lw.Linkage("tower")
+    size = 0.1
+    for k in range(number):
+        inertia = lw.Inertia.box(0.5, (size, size, size))
+        linkage.add_body(f"box_{k}", "world", lw.Free(), lw.Pose(), inertia, shapes=[lw.Box((size, size, size))])
+    linkage.add_obstacle("floor", lw.Plane())
+    model = linkage.compile()
+    q = model.neutral().q
+    for k, name in enumerate(model.joint_names):
+        at = model.q_slice(name).start
+        q[at : at + 3] = (0.001 * (k % 3), 0.0, size * (k + 0.5))
+    return Start(linkage, lw.State(q, np.zeros(model.nv)))
+
+
+def boxes_in_a_bin(number: int, seed: int = 0) -> Start:
+    """Boxes of many sizes that fall into a bin of four walls."""
+    rng = np.random.default_rng(seed)
+    linkage = lw.Linkage("bin")
+    width, wall = 0.35, 0.1
+    linkage.add_obstacle("floor", lw.Plane())
+    for k, (x, y) in enumerate(((1, 0), (-1, 0), (0, 1), (0, -1))):
+        at = lw.Pose((0.5 * x * (width + wall), 0.5 * y * (width + wall), 4.0))
+        linkage.add_obstacle(f"wall_{k}", lw.Box((wall if x else 1.0, wall if y else 1.0, 8.0)), at)
+    for k in range(number):
+        size = tuple(rng.uniform(0.06, 0.12, 3))
+        inertia = lw.Inertia.box(500.0 * math.prod(size), size)
+        linkage.add_body(f"box_{k}", "world", lw.Free(), lw.Pose(), inertia, shapes=[lw.Box(size)])
+    model = linkage.compile()
+    q = model.neutral().q
+    for k, name in enumerate(model.joint_names):
+        at = model.q_slice(name).start
+        turn = rng.normal(size=4)
+        q[at : at + 3] = (*rng.uniform(-0.08, 0.08, 2), 0.15 + 0.21 * k)
+        q[at + 3 : at + 7] = turn / np.linalg.norm(turn)
+    return Start(linkage, lw.State(q, np.zeros(model.nv)))
+
+
 def crawling_snake(joints: int) -> Start:
     """A snake of hinges whose motors send a wave along it, on a floor: two contacts per link."""
     linkage = lw.library.snake(joints=joints, length=0.06, mass=0.1, radius=0.02)
@@ -235,6 +274,8 @@ RUNS = (
     Run("net of 5 x 6 meshes on 3 balls", lambda: net(6, 7), 1.0),
     Run("four trees of 20 joints", lambda: branched_trees(0), 2.0),
     Run("ten humanoids in a heap", lambda: humanoids(HEAP), 3.0),
+    Run("thirty boxes on each other", lambda: boxes_on_each_other(30), 1.0),
+    Run("thirty boxes in a bin", lambda: boxes_in_a_bin(30), 2.0),
     Run("snake of 50 joints, crawling", lambda: crawling_snake(50), 2.0),
 )
 

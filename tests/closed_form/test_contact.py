@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 import pytest
+from tests.reference.plain_contact import PlainContact
 
 import linkwork as lw
 from linkwork.contact.contact_list import GAP, NORMAL
 from linkwork.contact.solver.problem import CONVERGED, ENERGY, RESIDUAL
-from linkwork.reference.plain_contact import PlainContact
 
 from ..helpers.contact_setups import (
     CAPSTAN_FRICTION,

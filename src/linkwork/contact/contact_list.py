@@ -205,3 +205,20 @@ def settle_sums(contacts, stands):
         if stands:
             store3(contacts.summed, i, 0, (s[0] + s[3], s[1] + s[4], s[2] + s[5]))
         store3(contacts.summed, i, 3, ZERO3)
+
+
+@routine
+def sort_contacts(contacts):
+    """By the numbers of their shapes: the order does not tell how they were found. Points of a pair stay as they were."""
+    ids, data = contacts.ids, contacts.data
+    for i in range(1, contacts.number[COUNT]):
+        j = i
+        while j > 0 and (
+            ids[j, SHAPE_A] < ids[j - 1, SHAPE_A]
+            or (ids[j, SHAPE_A] == ids[j - 1, SHAPE_A] and ids[j, SHAPE_B] < ids[j - 1, SHAPE_B])
+        ):
+            for e in range(IDS):
+                ids[j, e], ids[j - 1, e] = ids[j - 1, e], ids[j, e]
+            for e in range(DATA):
+                data[j, e], data[j - 1, e] = data[j - 1, e], data[j, e]
+            j -= 1

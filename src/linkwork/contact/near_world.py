@@ -26,8 +26,7 @@ import math
 
 from linkwork.assembly.node_table import UP
 from linkwork.contact.broad_phase import TRUSTED
-from linkwork.contact.contact_list import COUNT, DATA, IDS, SHAPE_A, SHAPE_B
-from linkwork.contact.geometry.boxes import CENTRE, HALF
+from linkwork.contact.geometry.boxes import CENTRE, HALF, box_to_parent
 from linkwork.contact.geometry.solids import MESH, PLANE, core_radius, core_support
 from linkwork.contact.narrow_phase import may_touch, narrow_of, solid_of, touch_shapes
 from linkwork.contact.near_itself import CHORD, LEFT
@@ -188,17 +187,6 @@ def pose_inside(volumes, front, node):
 
 
 @inlined
-def world_box(R, p, c, h):
-    """Centre in the world of a turned box, and the half edges of the box of the world's directions around it."""
-    around = (
-        abs(R[0]) * h[0] + abs(R[1]) * h[1] + abs(R[2]) * h[2],
-        abs(R[3]) * h[0] + abs(R[4]) * h[1] + abs(R[5]) * h[2],
-        abs(R[6]) * h[0] + abs(R[7]) * h[1] + abs(R[8]) * h[2],
-    )
-    return add3(matvec3(R, c), p), around
-
-
-@inlined
 def box_clearance(R, centre, h, around, table, w):
     """Lower bound of the distance of a turned box from box w of the world."""
     wc, wh = load3(table.world_boxes, w, 0), load3(table.world_boxes, w, 3)
@@ -233,7 +221,7 @@ def world_clearance(finder, k, R, p, need, base):
     """
     table, stack = finder.table, finder.pairs
     h = load3(finder.volumes.volume, k, HALF)
-    centre, around = world_box(R, p, load3(finder.volumes.volume, k, CENTRE), h)
+    centre, around = box_to_parent(R, p, load3(finder.volumes.volume, k, CENTRE), h)
     least = math.inf
     for i in range(table.planes.shape[0]):
         least = min(least, plane_clearance(R, centre, h, table, table.planes[i]))
@@ -335,7 +323,7 @@ def touch_world(finder, k, R, p, V, reach, gone, base):
     if not least > finder.query[MARGIN] + reach:
         return touch_all(finder, k, R, p, V, reach, gone, base)
     h = load3(volumes.volume, k, HALF)
-    centre, around = world_box(R, p, load3(volumes.volume, k, CENTRE), h)
+    centre, around = box_to_parent(R, p, load3(volumes.volume, k, CENTRE), h)
     margin = finder.query[MARGIN]
     for e in range(volumes.nearest.shape[1]):
         w = volumes.nearest[body, e]
@@ -359,7 +347,7 @@ def touch_all(finder, k, R, p, V, reach, gone, base):
     need = finder.query[MARGIN] + reach
     body = body_of(volumes, k)
     h = load3(volumes.volume, k, HALF)
-    centre, around = world_box(R, p, load3(volumes.volume, k, CENTRE), h)
+    centre, around = box_to_parent(R, p, load3(volumes.volume, k, CENTRE), h)
     boxes = table.world_links.shape[0]
     first, second, third = (math.inf, -1), (math.inf, -1), math.inf
     for i in range(table.planes.shape[0]):
@@ -407,23 +395,3 @@ def touch_obstacle(finder, body, R, p, V, t, reach):
             gap = touch_shapes(narrow_of(finder), Side(s, R, p, V), Side(t, IDENTITY3, ZERO3, ZERO6), reach)
             least = min(least, TRUSTED * gap)
     return least
-
-
-# ------------------------------------------------------------------------------------------------------------------ order
-
-
-@routine
-def sort_contacts(contacts):
-    """By the numbers of their shapes: the order does not tell how they were found. Points of a pair stay as they were."""
-    ids, data = contacts.ids, contacts.data
-    for i in range(1, contacts.number[COUNT]):
-        j = i
-        while j > 0 and (
-            ids[j, SHAPE_A] < ids[j - 1, SHAPE_A]
-            or (ids[j, SHAPE_A] == ids[j - 1, SHAPE_A] and ids[j, SHAPE_B] < ids[j - 1, SHAPE_B])
-        ):
-            for e in range(IDS):
-                ids[j, e], ids[j - 1, e] = ids[j - 1, e], ids[j, e]
-            for e in range(DATA):
-                data[j, e], data[j - 1, e] = data[j - 1, e], data[j, e]
-            j -= 1

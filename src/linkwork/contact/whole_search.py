@@ -22,8 +22,7 @@ from linkwork.contact.broad_phase import (
 from linkwork.contact.contact_list import make_contacts, warm_start
 from linkwork.contact.geometry.boxes import CENTRE, HALF, REACH, boxes_apart
 from linkwork.contact.geometry.distance import make_scratch
-from linkwork.contact.narrow_phase import may_touch, narrow_of, touch_shapes
-from linkwork.contact.swept import Side
+from linkwork.contact.near_world import touch_obstacle
 from linkwork.contact.tables import (
     QUERY,
     THIN,
@@ -39,7 +38,7 @@ from linkwork.contact.volumes import (
     place_nodes,
     refit,
 )
-from linkwork.core.jit import kernel, routine
+from linkwork.core.jit import inlined, kernel, routine
 from linkwork.spatial.memory import load3, load9
 from linkwork.spatial.rotations import IDENTITY3, ZERO3, dot3
 from linkwork.spatial.vectors import ZERO6
@@ -122,20 +121,15 @@ def search_world(finder, root):
         if top + 3 > finder.pairs.shape[0]:
             return False
         if is_own(volumes, k) and is_leaf:
-            touch_body(finder, body_of(volumes, k), R, p, V, table.world_links[w, 2], reach)
+            touch_obstacle(finder, body_of(volumes, k), R, p, V, table.world_links[w, 2], reach)
         elif is_own(volumes, k) or (not is_leaf and dot3(box_h, box_h) > dot3(half, half)):
             for c in range(2):
                 top += 1
                 put(finder, top, 0, k, R, p, V, reach)
                 finder.pairs[top, 1] = table.world_links[w, c]
         else:
-            first, second = below(volumes, k)
-            for child in (first, second):
-                if child >= 0:
-                    Rc, pc, Vc, rc = place_child(volumes, k, child, R, p, V, reach)
-                    top += 1
-                    put(finder, top, 0, child, Rc, pc, Vc, rc)
-                    finder.pairs[top, 1] = w
+            before, top = top, put_parts(finder, top, k, R, p, V, reach)
+            finder.pairs[before + 1 : top + 1, 1] = w
     return True
 
 
@@ -161,23 +155,22 @@ def descend_plane(finder, plane):
         if low > margin_now(finder.query) + reach:
             continue
         if is_own(volumes, k):
-            touch_body(finder, body_of(volumes, k), R, p, V, plane, reach)
+            touch_obstacle(finder, body_of(volumes, k), R, p, V, plane, reach)
             continue
         if top + 3 > finder.pairs.shape[0]:
             return False
-        first, second = below(volumes, k)
-        for child in (first, second):
-            if child >= 0:
-                Rc, pc, Vc, rc = place_child(volumes, k, child, R, p, V, reach)
-                top += 1
-                put(finder, top, 0, child, Rc, pc, Vc, rc)
+        top = put_parts(finder, top, k, R, p, V, reach)
     return True
 
 
-@routine
-def touch_body(finder, body, R, p, V, t, reach):
-    """All shapes of a body against shape t of the world."""
-    table = finder.table
-    for s in range(table.first[body + 1], table.first[body + 2]):
-        if may_touch(table, s, t):
-            touch_shapes(narrow_of(finder), Side(s, R, p, V), Side(t, IDENTITY3, ZERO3, ZERO6), reach)
+@inlined
+def put_parts(finder, top, k, R, p, V, reach):
+    """The parts of volume k on the stack above row `top`; returns the row of the last of them."""
+    volumes = finder.volumes
+    first, second = below(volumes, k)
+    for child in (first, second):
+        if child >= 0:
+            Rc, pc, Vc, rc = place_child(volumes, k, child, R, p, V, reach)
+            top += 1
+            put(finder, top, 0, child, Rc, pc, Vc, rc)
+    return top

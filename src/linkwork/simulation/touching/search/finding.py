@@ -1,9 +1,8 @@
 """The search for the contacts of a step, a kernel of its own that steps call (`touching.calling`)."""
 
 from linkwork.contact.broad_phase import Finder, begin_search, search_itself
-from linkwork.contact.contact_list import NEEDED, carry_sums, take_back_contacts, warm_start
+from linkwork.contact.contact_list import NEEDED, carry_sums, sort_contacts, take_back_contacts, warm_start
 from linkwork.contact.geometry.distance import Scratch
-from linkwork.contact.near_world import sort_contacts
 from linkwork.contact.tables import DISTANCES, FOLLOWS, SEARCHES, ShapeTable
 from linkwork.contact.volumes import Volumes, refit
 from linkwork.core.bundles import reader

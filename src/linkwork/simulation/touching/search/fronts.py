@@ -79,7 +79,7 @@ def look_at_fronts(table, finder, h):
                 continue
             R, p = load9(volumes.stood, row, 0), load3(volumes.stood, row, 9)
             V = carried_twist(load6(t.twists, piece, 0), load3(s.world, piece, 9), p)
-            reach = twist_reach(V, volumes.volume, row, h)
+            reach = twist_reach(V, volumes.volume, row, h) if h > 0.0 else 0.0
             finder.query[FASTEST] = max(finder.query[FASTEST], reach)
             if volumes.known[row] - volumes.gone[row] > margin + reach:
                 continue

@@ -15,6 +15,7 @@ from linkwork.simulation.touching.sweeps.memory import (
     ACROSS,
     ALONG_A,
     ALONG_B,
+    CHANGED,
     CONVEX,
     COULOMB,
     LEAD,
@@ -41,7 +42,9 @@ def evaluate(table, count, limits, law, softness):
     solvable.
     """
     w = sweeps_of(table)
+    changed = 0
     for c in range(count):
+        before = w.mode[c]
         if w.ways[c] < 0:
             let_go(w, c)
         elif law == CONVEX:
@@ -50,13 +53,16 @@ def evaluate(table, count, limits, law, softness):
             evaluate_coulomb(w, c, softness)
         else:
             evaluate_sets(w, c, softness)
+        changed += 1 if w.mode[c] != before else 0
     asked = 1.0 if law == SETS else softness
     for k in range(limits):
         r = 3 * count + k
         x = 1.0 / (softness * w.soft[count + k])
         acts = w.center[r] - w.u[r] / (asked * w.soft[count + k]) > 0.0
         w.gamma[r] = w.center[r] - x * w.u[r] if acts else 0.0
+        changed += 1 if acts != (w.stiff[count + k, 0] != 0.0) else 0
         w.stiff[count + k, 0] = x if acts else 0.0
+    w.counts[CHANGED] = changed
     for k in range(w.counts[LOOP_ROWS]):
         r, e = 3 * count + limits + k, count + limits + k
         w.stiff[e, 0] = 1.0 / (LOOP_SOFT * w.soft[e])

@@ -44,10 +44,11 @@ class Sweeps(NamedTuple):
     ease: Float2  # (R, 2)   its compliance and right side
     loop_body: Int2  # (k, 2)   bodies that rows of loops join; -1: the world
     scales: Float1  # (1,)
-    counts: Int1  # (5,)
+    counts: Int1  # (6,)
 
 
 SWEEPS_MADE, IS_SINGULAR, LOOP_ROWS, IS_DENSE, HAS_MATRIX = range(5)
+CHANGED = 5  # contacts and limits that act otherwise than at the last evaluation
 TOP_SPEED = 0  # of `scales`: largest speed of a row, each body's part counted by its size [m/s]
 ALONG_A, ALONG_B, LEAD, ACROSS = range(4)  # columns of `lead`
 CONVEX, COULOMB, SETS = range(3)  # laws that give impulses for velocities, see `newton`
@@ -86,5 +87,5 @@ def make_sweeps(bodies: int, freedoms: int, contacts: int, limits: int, loops: i
         ease=np.zeros((rows, 2)),
         loop_body=np.zeros((loops, 2), dtype=np.int64),
         scales=np.zeros(1),
-        counts=np.zeros(5, dtype=np.int64),
+        counts=np.zeros(6, dtype=np.int64),
     )

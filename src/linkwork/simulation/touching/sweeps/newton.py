@@ -24,6 +24,7 @@ from linkwork.simulation.touching.sweeps.dense import dense_step
 from linkwork.simulation.touching.sweeps.evaluating import LOOP_SOFT, breach, evaluate
 from linkwork.simulation.touching.sweeps.linear import sweep
 from linkwork.simulation.touching.sweeps.memory import (
+    CHANGED,
     CONVEX,
     COULOMB,
     HAS_MATRIX,
@@ -38,18 +39,23 @@ from linkwork.simulation.touching.sweeps.points import all_rows
 MOST_OUTER = 6
 MOST_INNER = 30  # sweeps of one outer iteration
 MOST_TRIALS = 20  # of a line search
-ROUNDS = 20  # over all contacts one by one, before each outer iteration
+FIRST_ROUNDS, ROUNDS = 5, 20  # over all contacts one by one, before the first outer iteration and each later one
 FLAT = 0.1  # of the slope at the start of a line search: what is small enough at its end
 INNER = 1e-2  # of the largest impulse: how well (29) is solved
-SOFT = 1e-2  # softness in (29), of a contact's own response
+SOFT = 5e-4  # softness in (29), of a contact's own response
 SOFTEST, HARDEST = 1e-1, 1e-5  # the same of steps on the law itself: the root of the residual, within these
 SETS_SOFTEST, SETS_HARDEST = 1e-3, 1e-7  # of steps with sets; far above what rounding leaves of a response that is none
+TREE_SOFTEST = 1e-2  # of steps with sets over the tree: of many contacts more can carry the same
 FINISHING = 12  # steps on the law itself, of one kind
+HARDER = 0.1  # of the softness of a step that changed no set, is that of the next where its residual lies between
+STALLED = (0.1, 3.0)  # times the one before
 PATIENCE = 4  # of them in a row that leave more than
 GAIN = 0.9  # of the least residual, after which no more are made
+SOON = 2  # the same where the residual is good enough
 LOST = 10.0  # residual at which they are given up
 SUFFICES = 1e-5  # residual that counts as converged, see `breach`
-AT_ONCE = 1e-7  # the same over the matrix of responses, and over the tree in the first
+AT_ONCE = 1e-7  # the same over the matrix of responses
+GOOD = 1e-6  # and over the tree, in the first
 STRICT = 2  # outer iterations
 ROUNDED = 1e-13  # residual of impulses that need no step: what is within the tolerance would add up over many steps
 BEST, FOUND = 0, 1  # what is put aside
@@ -63,7 +69,7 @@ def solve_laws(table, count, limits, tolerance, most):
     put_aside(w, count, limits, BEST)
     if not best <= ROUNDED:
         best = try_steps(table, count, limits, tolerance, most, best, best, SETS)
-    strict, loose = (tolerance, AT_ONCE) if w.counts[IS_DENSE] != 0 else (AT_ONCE, SUFFICES)
+    strict, loose = (tolerance, AT_ONCE) if w.counts[IS_DENSE] != 0 else (GOOD, SUFFICES)
     for outer in range(MOST_OUTER):
         enough = max(tolerance, strict if outer < STRICT else loose)
         if best <= enough or w.counts[SWEEPS_MADE] >= most or w.counts[IS_SINGULAR] != 0:
@@ -72,7 +78,7 @@ def solve_laws(table, count, limits, tolerance, most):
             slip = size_of(w.u[3 * c + 1], w.u[3 * c + 2]) if w.ways[c] > 1 else abs(w.u[3 * c + 1])
             w.shift[c] = w.friction[c] * slip if w.ways[c] > 0 else 0.0
         if w.counts[HAS_MATRIX] != 0:
-            go_round(table, count, limits, ROUNDS)
+            go_round(table, count, limits, ROUNDS if outer > 0 else FIRST_ROUNDS)
             residual = breach(table, count, limits, w.eta, w.u)
             best = keep_better(w, count, limits, residual, best)
             residual = try_steps(table, count, limits, tolerance, most, residual, best, SETS)
@@ -124,26 +130,33 @@ def take_back(w, count, limits, place):
 def try_steps(table, count, limits, tolerance, most, residual, best, law):
     """Steps of Newton's on Coulomb's law from (eta, u), to the best of them; returns its residual.
 
-    Each has a softness of the root of the residual, within the bounds of its kind. best: the least residual so far; what is
-    better is put aside.
+    Each has a softness of the root of the residual, within the bounds of its kind: as long as sets change, it keeps loads
+    from running to and fro between contacts that can carry the same. Where they change no more, softness is all that is
+    left to remove, and steps become harder. best: the least residual so far; what is better is put aside.
     """
     w = sweeps_of(table)
     rows = all_rows(w, count, limits)
     softest, hardest = (SETS_SOFTEST, SETS_HARDEST) if law == SETS else (SOFTEST, HARDEST)
-    found, waited = residual, 0
+    if law == SETS and w.counts[IS_DENSE] == 0:
+        softest = TREE_SOFTEST
+    found, waited, ease = residual, 0, 1.0
+    soon = SOON if w.counts[IS_DENSE] == 0 else PATIENCE
     put_aside(w, count, limits, FOUND)
     for _ in range(min(FINISHING, most - w.counts[SWEEPS_MADE])):
         copy_rows(w.center, w.eta, rows)
-        evaluate(table, count, limits, law, min(max(math.sqrt(residual), hardest), softest))
+        softness = min(max(math.sqrt(residual), hardest), softest)
+        evaluate(table, count, limits, law, max(ease * softness, hardest))
+        last, is_settled = residual, w.counts[CHANGED] == 0
         linear_step(table, count, limits, law)
         residual = breach(table, count, limits, w.eta_new, w.u_new)
+        ease = HARDER * ease if is_settled and STALLED[0] * last < residual <= STALLED[1] * last else 1.0
         waited = 0 if residual < GAIN * found else waited + 1
         copy_rows(w.u, w.u_new, rows)
         copy_rows(w.eta, w.eta_new, rows)
         if residual < found:
             found = residual
             put_aside(w, count, limits, FOUND)
-        if found <= tolerance or waited >= PATIENCE or not residual < LOST:
+        if found <= tolerance or waited >= (soon if found <= GOOD else PATIENCE) or not residual < LOST:
             break
     take_back(w, count, limits, FOUND)
     if found < best:
