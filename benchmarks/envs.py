@@ -24,6 +24,7 @@ from .harness import Report, Requirement, progress
 MEMBERS, ACTIONS = 16, 20
 QUICK_MEMBERS, QUICK_ACTIONS = 2, 2
 TURNS = 9
+REST_ACTIONS = 200  # after which the snake lies still
 WEIGHT_ERROR = 1e-3  # relative, of the force of the ground on a snake at rest
 
 
@@ -127,9 +128,12 @@ def check_rest(task: Any) -> None:
     from linkwork.envs.members import Members
 
     sim = Members(task).sims[0]
-    for _ in range(200):
-        sim.advance(task.h, task.steps)
-    carried = float(sim.contact_wrenches()[:, 5].sum())
+    sim.advance(task.h, REST_ACTIONS * task.steps)
+    compare_weight(float(sim.contact_wrenches()[:, 5].sum()), task)
+
+
+def compare_weight(carried: float, task: Any) -> None:
+    """carried: by the ground [N]."""
     weight = 9.81 * float(task.model.mass.sum())
     if not abs(carried - weight) <= WEIGHT_ERROR * weight:
         raise AssertionError(f"the ground carries {carried:.6g} N of {weight:.6g} N.")
@@ -153,6 +157,8 @@ def mujoco_snake(task: Any, given: np.ndarray) -> dict[str, tuple[Callable[[], N
     data.qpos[2] = 0.02
     begin = np.zeros(mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS))
     mujoco.mj_getState(model, data, begin, mujoco.mjtState.mjSTATE_FULLPHYSICS)
+    mujoco.mj_step(model, data, REST_ACTIONS * task.steps)
+    compare_weight(float(data.qfrc_constraint[2]), task)
     control = np.ascontiguousarray(targets.transpose(1, 0, 2))
     spare = [mujoco.MjData(model) for _ in range(os.cpu_count() or 1)]
     first = np.tile(begin, (count, 1))

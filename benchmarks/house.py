@@ -39,9 +39,12 @@ ELIMINATIONS = (
     ("derivatives/sweeps/many_sides.py", "mixed"),
 )
 LOOP_FORCES = (
-    ("loops/forces.py", "solve_loops"),  # of constrained_dynamics, quasi-statics, haptics; statics shares its factors
-    ("simulation/constrained/loop_forces.py", "force_loops"),
+    # Of steps, constrained_dynamics, quasi-statics and haptics, whatever they know A and a from.
+    ("loops/forces.py", "solve_loops"),
+    # With contacts and limits, as rows of their problem.
     ("simulation/touching/problem.py", "pose_problem"),
+    # As it stood before it took its solution from there.
+    ("simulation/constrained/loop_forces.py", "force_loops_by", "solve_semidefinite"),
 )
 KERNELS = {  # modules of the kernels that a step calls, before and after they moved
     "full Euler step": ("simulation.stepping.trees.euler", "simulation.advance"),

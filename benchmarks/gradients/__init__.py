@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
-from linkwork.reference import complex_runs, complex_steps
 
 from ..harness import Report, Requirement, progress, take_turns
 from ..harness.peers import pinocchio_peer
+from ..reference import complex_runs, complex_steps
 from .device import CHAIN, QUICK_CHAIN, on_device
 from .ratios import times
 from .runs import ADAPTIVE, QUICK_ADAPTIVE, QUICK_RUN, RUN, RUN_INTEGRATORS, adaptive, changing, long_run, runs

@@ -29,6 +29,16 @@ class Reader:
         self.batch = None if array.ndim == 1 else int(array.shape[0])
         return array.T if array.ndim == 2 else array
 
+    def all(self, given: dict[str, Any]) -> dict[str, Any]:
+        """What is given of a call's arrays by their names in the tables, q first; inertias are read by themselves."""
+        n, nv = self.model.n_bodies, self.model.nv
+        shapes = {"v": (nv,), "effort": (nv,), "qdd": (nv,), "wrenches": (n, 6), "gravity": (3,)}
+        found = {"q": self.first(given["q"], self.model.nq, "q")}
+        for name, shape in shapes.items():
+            if given[name] is not None:
+                found[name] = self.other(given[name], shape, "acceleration" if name == "qdd" else name)
+        return found
+
     def other(self, value: Any, shape: tuple[int, ...], what: str) -> Any:
         """An array of `shape` for all samples, or with a first axis for samples; as (entries, batch) or (entries,)."""
         array = self._array(value, what)
@@ -90,3 +100,25 @@ def like(template: Any, array: Any, backend: Any) -> Any:
     if isinstance(template, backend.xp.ndarray):
         return array
     return backend.download(array)
+
+
+def as_given(table: Any, samples: int | None) -> Any:
+    """A copy of a table (entries, batch) as the caller sees it: (entries,), or (batch, entries), samples innermost."""
+    copy = table.copy()
+    return copy[:, 0] if samples is None else copy.T
+
+
+def pose_matrices(flat: Any, backend: Any) -> Any:
+    """Rotation and place (..., 12) as (..., 4, 4)."""
+    T = backend.xp.zeros((*flat.shape[:-1], 4, 4), dtype=flat.dtype)
+    T[..., :3, :3] = flat[..., :9].reshape(*flat.shape[:-1], 3, 3)
+    T[..., :3, 3] = flat[..., 9:]
+    T[..., 3, 3] = 1
+    return T
+
+
+def kept(value: Any) -> Any:
+    """A copy, which stays as it is when the caller goes on with the array."""
+    if value is None or not hasattr(value, "shape"):
+        return value
+    return value.clone() if hasattr(value, "clone") else value.copy() if hasattr(value, "copy") else value

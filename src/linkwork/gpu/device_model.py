@@ -15,7 +15,7 @@ from linkwork.core.turns import TakesTurns
 from linkwork.derivatives.gradients import Gradients
 from linkwork.dynamics.inputs import refuse_loops
 from linkwork.errors import ModelError, StateError
-from linkwork.gpu.arrays import Reader, like
+from linkwork.gpu.arrays import Reader, as_given, kept, like, pose_matrices
 from linkwork.gpu.cuda import CudaBackend
 from linkwork.gpu.failures import failure_of
 from linkwork.gpu.gradients import DevicePull
@@ -131,7 +131,7 @@ class DeviceModel(TakesTurns):
         self._run(work, "forward", lambda sweeps, schedule: self._forward(work, sweeps, schedule))
         if check:
             self.check()
-        return like(q, self._result(work.arrays["qdd"], out), self.backend)
+        return like(q, as_given(work.arrays["qdd"], out), self.backend)
 
     def inverse_dynamics(
         self, q: Any, v: Any, acceleration: Any, wrenches: Any = None, gravity: Any = None, inertias: Any = None
@@ -141,12 +141,12 @@ class DeviceModel(TakesTurns):
             raise StateError("acceleration is missing; give an array of shape (nv,) or (batch, nv).")
         work, out = self._load(q, v, None, wrenches, gravity, inertias, acceleration)
         self._run(work, "inverse", lambda sweeps, _: sweeps.inverse_dynamics(), "levels")
-        return like(q, self._result(work.arrays["total"], out), self.backend)
+        return like(q, as_given(work.arrays["total"], out), self.backend)
 
     def body_poses(self, q: Any) -> Any:
         """World poses of all bodies as homogeneous matrices, shape (n, 4, 4) or (batch, n, 4, 4)."""
         work, out = self._load(q, None)
-        self._run(work, "poses", lambda sweeps, _: self._kinematics(sweeps, poses=True), "levels")
+        self._run(work, "poses", lambda sweeps, _: sweeps.kinematics(poses=True), "levels")
         return like(q, self._poses(work, out), self.backend)
 
     def body_twists(self, q: Any, v: Any, frame: str = "body") -> Any:
@@ -158,7 +158,7 @@ class DeviceModel(TakesTurns):
             raise StateError(f"frame must be 'body' or 'world', not {frame!r}.")
         work, out = self._load(q, v)
         in_world = frame == "world"
-        self._run(work, f"twists {frame}", lambda sweeps, _: self._kinematics(sweeps, in_world, in_world), "levels")
+        self._run(work, f"twists {frame}", lambda sweeps, _: sweeps.kinematics(in_world, in_world), "levels")
         return like(q, self._by_body(work.arrays["twist"], out), self.backend)
 
     def energy(self, q: Any, v: Any, gravity: Any = None, inertias: Any = None) -> DeviceEnergy:
@@ -167,7 +167,7 @@ class DeviceModel(TakesTurns):
         work.need(energy=(2, self.model.n_bodies))
 
         def act(sweeps: Sweeps, _: str) -> None:
-            self._kinematics(sweeps, poses=True)
+            sweeps.kinematics(poses=True)
             sweeps.bodies("body_energies")
 
         self._run(work, "energy", act, "levels")
@@ -196,7 +196,7 @@ class DeviceModel(TakesTurns):
         Cost: three to four times forward dynamics, pull included. Calls in between make pull solve once more.
         """
         given = {"q": q, "v": v, "effort": effort, "wrenches": wrenches, "gravity": gravity, "inertias": inertias}
-        pull = DevicePull(self, q, {name: _kept(value) for name, value in given.items()}, wrt, check)
+        pull = DevicePull(self, q, {name: kept(value) for name, value in given.items()}, wrt, check)
         return pull.solve(), pull
 
     # ------------------------------------------------------------------------------------------------------- simulation
@@ -261,7 +261,7 @@ class DeviceModel(TakesTurns):
     def _present(self, name: str) -> Any:
         if self._simulated is None:
             raise StateError("there is no state; call set_state(q, v) first.")
-        return like(self._template, self._result(self._simulated.arrays[name], self._samples), self.backend)
+        return like(self._template, as_given(self._simulated.arrays[name], self._samples), self.backend)
 
     def _plan(self, batch: int) -> tuple[Levels, dict[str, Any]]:
         align = WARP if batch == 1 and self.model.n_bodies >= WARP else 1
@@ -315,16 +315,8 @@ class DeviceModel(TakesTurns):
         model = self.model
         self._loads += 1
         reader = Reader(self.backend, self.dtype, model)
-        found = {"q": reader.first(q, model.nq, "q")}
-        if v is not None:
-            found["v"] = reader.other(v, (model.nv,), "v")
-        for name, value in (("effort", effort), ("qdd", acceleration)):
-            if value is not None:
-                found[name] = reader.other(value, (model.nv,), "acceleration" if name == "qdd" else name)
-        if wrenches is not None:
-            found["wrenches"] = reader.other(wrenches, (model.n_bodies, 6), "wrenches")
-        if gravity is not None:
-            found["gravity"] = reader.other(gravity, (3,), "gravity")
+        given = {"v": v, "effort": effort, "qdd": acceleration, "wrenches": wrenches, "gravity": gravity}
+        found = reader.all({"q": q, **given})
         batch = reader.batch or 1
         own_inertias = inertias is not None
         ten = reader.other(inertias, (model.n_bodies, 10), "inertias") if own_inertias else None
@@ -397,43 +389,12 @@ class DeviceModel(TakesTurns):
     def _threads(self, work: Workspace) -> int:
         return self.threads or choose_threads(int(self._widths.max(initial=0)), work.batch)
 
-    def _kinematics(self, sweeps: Sweeps, poses: bool = False, to_world: bool = False) -> None:
-        sweeps.twists()
-        if poses:
-            sweeps.poses()
-        if to_world:
-            sweeps.bodies("twists_to_world")
-
-    def _result(self, table: Any, samples: int | None) -> Any:
-        """A copy of a table (entries, batch) as the caller sees it: (entries,), or (batch, entries), samples innermost."""
-        copy = table.copy()
-        return copy[:, 0] if samples is None else copy.T
-
     def _by_body(self, table: Any, samples: int | None) -> Any:
         """Rows of bodies (rows, n, batch) in the model's order: (n, rows) or (batch, n, rows)."""
         ordered = table[:, self.backend.upload(self._place)]
         return ordered[:, :, 0].T if samples is None else self.backend.xp.moveaxis(ordered, 2, 0).swapaxes(1, 2)
 
     def _poses(self, work: Workspace, samples: int | None) -> Any:
-        n = self.model.n_bodies
-        flat = (
-            self._by_body(work.arrays["world"], samples)
-            if n
-            else self.backend.empty((*_lead(samples), 0, 12), self.dtype)
-        )
-        T = self.backend.xp.zeros((*flat.shape[:-1], 4, 4), dtype=self.dtype)
-        T[..., :3, :3] = flat[..., :9].reshape(*flat.shape[:-1], 3, 3)
-        T[..., :3, 3] = flat[..., 9:]
-        T[..., 3, 3] = 1
-        return T
-
-
-def _kept(value: Any) -> Any:
-    """A copy, which stays as it is when the caller goes on with the array."""
-    if value is None or not hasattr(value, "shape"):
-        return value
-    return value.clone() if hasattr(value, "clone") else value.copy() if hasattr(value, "copy") else value
-
-
-def _lead(samples: int | None) -> tuple[int, ...]:
-    return () if samples is None else (samples,)
+        if not self.model.n_bodies:
+            return self.backend.empty((0, 4, 4) if samples is None else (samples, 0, 4, 4), self.dtype)
+        return pose_matrices(self._by_body(work.arrays["world"], samples), self.backend)

@@ -11,7 +11,7 @@ from linkwork.core.turns import turn_of
 from linkwork.derivatives.gradients import Gradients
 from linkwork.derivatives.inputs import as_names
 from linkwork.errors import StateError
-from linkwork.gpu.arrays import Reader, like
+from linkwork.gpu.arrays import Reader, as_given, like
 from linkwork.gpu.workspace import Sweeps, Workspace
 
 KNOWN = ("q", "v", "effort", "wrenches", "inertias", "gravity", "stiffness", "damping", "armature")
@@ -33,7 +33,7 @@ class DevicePull:
         work.need(**_shapes(device.model))
         device._run(work, "forward for gradients", lambda sweeps, schedule: _forward(device, sweeps, schedule))
         self.version, self.work = device._loads, work
-        return like(self.template, device._result(work.arrays["qdd"], self.samples), device.backend)
+        return like(self.template, as_given(work.arrays["qdd"], self.samples), device.backend)
 
     def __call__(self, weights: Any) -> Gradients:
         device = self.device
@@ -68,13 +68,13 @@ class DevicePull:
         found: dict[str, Any] = {}
         for name in self.asked:
             if name in ("q", "v"):
-                table = device._result(arrays[f"by_{name}"], self.samples)
+                table = as_given(arrays[f"by_{name}"], self.samples)
             elif name == "effort":
-                table = device._result(arrays["mu"], self.samples)
+                table = as_given(arrays["mu"], self.samples)
             elif name == "stiffness":
-                table = device._result(arrays["by_stiffness"], self.samples)
+                table = as_given(arrays["by_stiffness"], self.samples)
             elif name in ("damping", "armature"):
-                table = device._result(-arrays["mu"] * arrays["v" if name == "damping" else "qdd"], self.samples)
+                table = as_given(-arrays["mu"] * arrays["v" if name == "damping" else "qdd"], self.samples)
             elif name == "gravity":
                 sums = arrays["by_gravity"].sum(axis=1)
                 table = sums[:, 0] if self.samples is None else sums.T

@@ -242,6 +242,14 @@ class Sweeps:
         self.at_root("start_place")
         self.root_to_leaf("place")
 
+    def kinematics(self, poses: bool = False, to_world: bool = False) -> None:
+        """Twists of all bodies, and what else is asked for."""
+        self.twists()
+        if poses:
+            self.poses()
+        if to_world:
+            self.bodies("twists_to_world")
+
     def forward_dynamics(self) -> None:
         self.twists(with_efforts=True, strands=True)
         self.bodies("biases")

@@ -24,10 +24,10 @@ from linkwork.haptics.tick.coupling import couple_many
 from linkwork.haptics.tick.coupling_loop import run_coupling
 from linkwork.haptics.tick.scratch import SCRATCH
 from linkwork.reference.felt_by_path import feel_by_path, feel_together
-from linkwork.reference.plain_contact import PlainContact
 from linkwork.simulation.integrators.names import INTEGRATORS
 from linkwork.simulation.loading.following import follow_controls
 from tests.helpers.kernel_parts.mechanisms import SMALL, STEPS, H, Strings, apply_loads, closed_bars, mixed_joints, slow
+from tests.reference.plain_contact import PlainContact
 
 
 def quasi_statics(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:

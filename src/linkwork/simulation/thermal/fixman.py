@@ -52,7 +52,7 @@ def log_det_and_slopes(arrays, q, still, none, no_wrenches, work, dof_work, mobi
     """ln det M; writes its derivative by every coordinate into `slopes` (nv,). NaN where M is singular."""
     tree, body, dof = arrays.tree, arrays.body, arrays.dof
     n = tree.shape[0]
-    velocities_root_to_leaf(arrays, dof, q, still, none, no_wrenches, work, dof_work)
+    velocities_root_to_leaf(arrays, dof, q, still, none, no_wrenches, work, dof_work, False)
     total = 0.0
     for i in range(n - 1, -1, -1):
         if tree[i, KIND] == HELICAL:

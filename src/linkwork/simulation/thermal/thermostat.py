@@ -87,7 +87,7 @@ def relax_velocities(table, noise, joint_noise, still, root, kept):
         s.resistance[d, ARMATURE] = armature
         s.drive[d] = root * math.sqrt(armature) * joint_noise[d]
         s.u[d] = 0.0
-    velocities_root_to_leaf(s, s.resistance, s.q, s.u, s.drive, noise, s.work, s.dof_work)
+    velocities_root_to_leaf(s, s.resistance, s.q, s.u, s.drive, noise, s.work, s.dof_work, False)
     bad, _ = inertias_leaf_to_root(s.tree, s.body, s.resistance, s.work, s.dof_work)
     if bad >= 0:
         return bad
