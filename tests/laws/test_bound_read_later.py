@@ -142,6 +142,16 @@ def test_the_bound_of_a_report_outlives_its_simulation(model, change):
     assert bound_of(report) == bound
 
 
+def test_a_bound_is_judged_by_what_was_asked_for_when_it_was_reported(model):
+    sim, report = first_that_waits(model)
+    assert sim.tolerance is None
+    sim.tolerance = 1e9
+    assert not report.reached
+    assert sim.report.reached
+    sim.tolerance = 0.0
+    assert not sim.report.reached
+
+
 def test_another_thread_reads_a_bound_in_its_turn(model):
     bound = bound_of(first_that_waits(model)[1])
     sim, report = first_that_waits(model)

@@ -238,8 +238,11 @@ def wait_for_frames(path, frames: int, process: subprocess.Popen) -> None:
 
 @pytest.fixture
 def long_scene(tmp_path):
-    """Long enough to be stopped, short enough to be finished; and what it is when nobody stops it."""
-    (tmp_path / "long.toml").write_text(SMALL.replace("duration = 0.05", "duration = 10.0").replace("0.005", "0.02"))
+    """Long enough to be stopped, short enough to be finished; and what it is when nobody stops it.
+
+    It takes ten times as long as the test waits before it interrupts: the signal must not come after the end.
+    """
+    (tmp_path / "long.toml").write_text(SMALL.replace("duration = 0.05", "duration = 50.0").replace("0.005", "0.1"))
     run_scene(tmp_path / "long.toml", tmp_path / "whole", progress=False)
     return tmp_path
 
@@ -256,11 +259,11 @@ def test_ctrl_c_keeps_everything_and_resume_goes_on(long_scene):
     assert "linkwork run long.toml --out run --resume" in err
     stopped = Recording(long_scene / "run")
     assert stopped.status == "interrupted"
-    assert 0 < stopped.steps[-1] < 10_000
+    assert 0 < stopped.steps[-1] < 50_000
     again = start(long_scene, "run", "long.toml", "--out", "run", "--resume")
     out, err = again.communicate(timeout=300)
     assert (again.returncode, err) == (DONE, "")
-    assert "10,000 steps" in out
+    assert "50,000 steps" in out
     assert states(long_scene / "run") == states(long_scene / "whole")
 
 
