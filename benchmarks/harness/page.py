@@ -21,12 +21,17 @@ from .timing import duration
 SECTION = "\n## As the last run gave it\n"
 
 
-def fill_in(path: Path, report: Report) -> None:
-    """Writes what a run measured into a page, and stores the tables of the page beside it (`stored`)."""
-    parts: dict[str, list[str]] = {"environment": [environment_text(report)]}
+def fill_in(path: Path, report: Report, is_whole: bool = True) -> None:
+    """Writes what a run measured into a page, and stores the tables of the page beside it (`stored`).
+
+    is_whole: requirements and environment of the page are those of this run; otherwise only tables are filled in, and
+    their titles say where and when they were measured.
+    """
+    parts: dict[str, list[str]] = {"environment": [environment_text(report)]} if is_whole else {}
     for made in report.tables if isinstance(report, TableReport) else ():
-        parts.setdefault(made["case"], []).append(f"**{made['title']}**\n\n{markdown(made['columns'], made['rows'])}")
-    if report.requirements:
+        title = made["title"] if is_whole else f"{made['title']}; {environment_text(report)}"
+        parts.setdefault(made["case"], []).append(f"**{title}**\n\n{markdown(made['columns'], made['rows'])}")
+    if report.requirements and is_whole:
         parts["requirements"] = [requirements_text(report)]
     timings = [result for result in report.results if "median_s" in result]
     if timings:

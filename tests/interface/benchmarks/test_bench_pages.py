@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from benchmarks.harness import Report, Requirement, fill_in_judged
+from benchmarks.harness import Report, Requirement, TableReport, fill_in, fill_in_judged
 from benchmarks.harness.stored import stored_at
 
 import linkwork as lw
@@ -41,6 +41,20 @@ def test_a_page_without_marks_gets_a_section_that_the_next_run_replaces(tmp_path
     assert ["case a", "1.5 times", "", "≥ 2", "**miss**", ""] in cells(page, "case a")
     assert ["case a", "1,000", "Linkwork", "1.5 µs", "1 µs to 2 µs"] in cells(page, "case a")
     assert "3 times" not in second
+
+
+def test_a_part_measured_alone_leaves_requirements_and_machine_of_the_page(tmp_path):
+    page = tmp_path / "benchmarks" / "made.md"
+    page.parent.mkdir()
+    text = "".join(f"<!-- begin {name} -->\n<!-- end {name} -->\n" for name in ("requirements", "environment", "runs"))
+    page.write_text(text, encoding="utf-8")
+    part = TableReport("made", {}, requirements=[Requirement("case a", 3.0, "times", "≥ 2", True)])
+    part.add_table("runs", "All runs", ["", "step"], [["a rope", "3 ms"]])
+    fill_in(page, part, is_whole=False)
+    before, mark, runs = page.read_text(encoding="utf-8").partition("<!-- begin runs -->")
+    assert before == text.partition(mark)[0]
+    assert f"**All runs; {part.environment['cpu']}, " in runs
+    assert ["a rope", "3 ms"] in cells(page, "a rope")
 
 
 def test_quick_runs_are_kept_out(tmp_path):
