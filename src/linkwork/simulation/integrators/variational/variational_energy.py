@@ -11,9 +11,9 @@ from linkwork.dynamics.aba import (
     S_D,
     U_SMALL,
     accelerations_root_to_leaf,
+    begin_body,
     inertias_leaf_to_root,
 )
-from linkwork.dynamics.from_rest import begin_body
 from linkwork.model.kernels.joint_kernels import body_motion
 from linkwork.model.layout import ARMATURE, DOF, HELICAL, KIND, V
 from linkwork.simulation.integrators.variational.discrete_equations import CARRIED, part_given_back
