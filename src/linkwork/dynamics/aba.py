@@ -350,7 +350,29 @@ def accelerate_body(tree, body, base, work, dof_work, qdd, i):
 
 # ------------------------------------------------------------------------------------------------------ one more right side
 #
-# With the factors that the sweeps left behind, joint by joint, of one freedom or of several (theory: `joint_solve`).
+# With the factors that the sweeps left behind: as a whole, or joint by joint, of one freedom or of several (`joint_solve`).
+
+
+@inlined
+def push_leaf_to_root(tree, body, work, dof_work, acting, column, effort):
+    """The second sweep of a linkage at rest (c = 0) for efforts (nv,) and wrenches on bodies; the third is as it was.
+
+    acting: wrenches, from `column` on; used up.
+    """
+    u = dof_work[:, EFFORT_D]
+    for i in range(tree.shape[0] - 1, -1, -1):
+        p = scale6(-1.0, load6(acting, i, column))
+        j = tree[i, V]
+        if tree[i, KIND] == HELICAL:
+            work[i, U_SMALL], p = push_one(body, work, i, effort[j], p)
+        else:
+            for d in range(j, j + tree[i, DOF]):
+                u[d] = effort[d]
+            p = push_several(tree, i, p, dof_work, u)
+        parent = tree[i, PARENT]
+        if parent >= 0:
+            f = wrench_to_parent(load9(work, i, R_), load3(work, i, P_), scale6(-1.0, p))
+            add_to6(acting, parent, column, f)
 
 
 @inlined
@@ -359,17 +381,17 @@ def push_one(body, work, i, effort, p):
     return push_freedom(helical_twist(body, i), load6(work, i, U_), work[i, DINV], effort, p)
 
 
-@inlined
-def move_one(body, work, i, u, a):
-    """x of joint i, and the twist of body i, which is a with the joint locked."""
-    return move_freedom(helical_twist(body, i), load6(work, i, U_), work[i, DINV], u, a)
-
-
-@inlined
+@routine
 def push_several(tree, i, p, dof_work, u):
     """What body i passes on; u (nv,) holds efforts before, u after."""
     S, U, D = factors_of_joints(dof_work)
     return push_freedoms(S, U, D, u, tree[i, V], tree[i, DOF], p)
+
+
+@inlined
+def move_one(body, work, i, u, a):
+    """x of joint i, and the twist of body i, which is a with the joint locked."""
+    return move_freedom(helical_twist(body, i), load6(work, i, U_), work[i, DINV], u, a)
 
 
 @routine

@@ -20,8 +20,7 @@ from linkwork.dynamics.aba import (
     accelerations_root_to_leaf,
     begin_body,
     inertias_leaf_to_root,
-    push_one,
-    push_several,
+    push_leaf_to_root,
 )
 from linkwork.model.kernels.joint_kernels import helical_twist
 from linkwork.model.layout import ARMATURE, DOF, FREE, HELICAL, KIND, PARENT, V
@@ -61,32 +60,10 @@ def eliminate_inertia(table, h):
 def correct_by_inertia(table, h):
     """The same with what `eliminate_inertia` left in `work`, for what is missing now."""
     s = moving_of(table)
-    for i in range(s.tree.shape[0] - 1, -1, -1):
-        p = scale6(-1.0, load6(s.change, i, MISSING))
-        j = s.tree[i, V]
-        if s.tree[i, KIND] == HELICAL:
-            u, p = push_one(s.body, s.work, i, s.drive[j], p)
-            s.work[i, U_SMALL] = h * u
-        else:
-            p = pass_by_joint(table, i, p, h)
-        if s.tree[i, PARENT] >= 0:
-            pass_missing(s, i, s.tree[i, PARENT], scale6(-1.0, p))
+    push_leaf_to_root(s.tree, s.body, s.work, s.dof_work, s.change, MISSING, s.drive)
     accelerations_root_to_leaf(s.tree, s.body, ZERO3, s.work, s.dof_work, s.qdd)
-
-
-@routine
-def pass_by_joint(table, i, p, h):
-    """What joint i, of any number of freedoms, passes on of what is missing, with a minus."""
-    s = moving_of(table)
-    j = s.tree[i, V]
-    nd = s.tree[i, DOF]
-    effort = s.dof_work[:, EFFORT_D]
-    for d in range(nd):
-        effort[j + d] = s.drive[j + d]
-    p = push_several(s.tree, i, p, s.dof_work, effort)
-    for d in range(nd):
-        effort[j + d] *= h
-    return p
+    for j in range(s.qdd.shape[0]):
+        s.qdd[j] *= h
 
 
 # --------------------------------------------------------------------------------------------------------- what is left
