@@ -23,8 +23,9 @@ MOST_FILES, MOST_ARGUMENTS = 15, 10  # in a room; of a function
 # Whoever writes another form adds it here.
 ELIMINATIONS = (
     ("dynamics/aba.py", "inertias_leaf_to_root"),  # inertia and one right side at once, in the axes of bodies
-    # Any matrix and one more right side: `tree_factor`, sweeps of reaching, of statics (with a potential and in streams),
-    # of a variational step, its corrections and its gradients, responses of loops, couplings, limits and contacts.
+    # Any matrix and one more right side: `tree_elimination`, sweeps of reaching, of statics (with a potential and in
+    # streams), of a variational step and its gradients; and `aba` for one more, in responses of loops, couplings,
+    # limits and contacts, in derivatives and in corrections of a variational step by inertia.
     ("dynamics/joint_solve.py", "push_freedoms"),
     # Eight right sides: statics, Jacobians of forward dynamics, Λ of contacts. One alone takes as long as eight.
     ("dynamics/joint_lanes.py", "push_lanes"),
@@ -133,8 +134,8 @@ def forms(package: Path, listed: tuple[tuple[str, ...], ...]) -> list[str]:
 def sweeping_files(package: Path) -> list[str]:
     """Files with a sweep that eliminates a tree or solves it for right sides, whoever does the part of each joint.
 
-    As forms were counted at first, before joints had a place of their own: `aba`, and whoever takes them from there; of
-    checkouts before that, all that are listed.
+    As forms were counted at first, before joints had a place of their own: `aba`, and whoever takes them from
+    there, from `joint_solve` and from `joint_lanes`; of checkouts before that, all that are listed.
     """
     here = {file for file, *_ in ELIMINATIONS if (package / file).is_file()}
     joints = {file for file in here if file.startswith("dynamics/joint_")}
@@ -142,9 +143,16 @@ def sweeping_files(package: Path) -> list[str]:
         path.relative_to(package).as_posix()
         for path in sources(package)
         for node in nodes_of(path)
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("linkwork.dynamics.joint_")
+        if isinstance(node, ast.ImportFrom) and _takes_joints(node)
     }
     return sorted((users | {"dynamics/aba.py"}) - joints if joints else here)
+
+
+def _takes_joints(node: ast.ImportFrom) -> bool:
+    """Whether an import is of what solves one joint."""
+    if node.module == "linkwork.dynamics.aba":  # one joint by itself, not its sweeps
+        return any(alias.name in ("push_one", "push_several") for alias in node.names)
+    return (node.module or "").startswith("linkwork.dynamics.joint_")
 
 
 def _names(function: ast.FunctionDef) -> set[str]:

@@ -9,7 +9,7 @@ from benchmarks.reference import complex_steps
 import linkwork as lw
 from linkwork.derivatives.stepping.rest_positions import rest_gradient
 from linkwork.statics.balance import Balance
-from linkwork.statics.elimination.workspace import nothing_acting
+from linkwork.statics.loads import gather
 
 STEP = 1e-5  # of central differences: errors of 1e-10 of the third derivative, rounding of 1e-11
 
@@ -53,7 +53,7 @@ def test_efforts_are_the_gradient_of_the_energy():
 def test_the_static_sweep_solves_with_the_second_derivative():
     model = sprung_tree(2)
     q = model.random_state(5, speed=0.0).q
-    acting = nothing_acting(model)
+    acting = gather(model, None, None, None)
     columns = [along(model, q, k, lambda x: -Balance(model, acting, x).r) for k in range(model.nv)]
     H = 0.5 * (np.array(columns) + np.array(columns).T)
     balance = Balance(model, acting, q)

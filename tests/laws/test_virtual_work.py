@@ -14,10 +14,9 @@ from tests.reference.plain_virtual_work import plain_virtual_work
 
 import linkwork as lw
 from linkwork.dynamics.front import virtual_work_solver
-from linkwork.dynamics.virtual_work.constraint_basis import basis_of_joint
 from linkwork.dynamics.virtual_work.solver import VirtualWorkSolver
 from linkwork.model.compile.split import split_links
-from linkwork.reference.joint_calculus import joint_subspace
+from linkwork.reference.joint_calculus import basis_of_joint, joint_subspace
 
 # Mass matrices of these trees have condition numbers up to 5e3; the blocks that are factored here are no worse. Measured
 # differences are below 1e-12 of the largest entry; a wrong term shows in the first digits.

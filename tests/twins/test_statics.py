@@ -16,7 +16,7 @@ from linkwork.statics.elimination.energy import potential_energy
 from linkwork.statics.elimination.forces import place_bodies
 from linkwork.statics.elimination.solve import Pushes
 from linkwork.statics.elimination.sweeps import eliminate_leaf_to_root
-from linkwork.statics.elimination.workspace import make_place, nothing_acting
+from linkwork.statics.elimination.workspace import make_place
 from linkwork.statics.hanging import hang_slack
 from linkwork.statics.loads import gather
 from linkwork.statics.standing import Standing
@@ -41,7 +41,7 @@ def case(request, make_tree, rng):
     for row, (_, at, target, stiffness) in zip(rows[2:], anchors, strict=True):
         row[LOAD_AT : LOAD_AT + 3], row[LOAD_TARGET : LOAD_TARGET + 3], row[LOAD_STIFFNESS] = at, target, stiffness
     bodies = np.array([forces[0][0], forces[1][0], anchors[0][0], anchors[1][0]])
-    acting = nothing_acting(model)._replace(rows=rows, row_body=bodies)
+    acting = gather(model, None, None, None)._replace(rows=rows, row_body=bodies)
     return model, model.random_state(rng).q, acting, PlainStatics(model, forces, anchors)
 
 
@@ -56,7 +56,7 @@ def test_unbalanced_efforts_are_the_gradient_of_the_energy(case):
 def test_unbalanced_efforts_agree_with_inverse_dynamics(tree, rng):
     """Without loads they are what holds a linkage at rest, with the other sign; springs, rest positions and all."""
     state = lw.State(tree.random_state(rng).q, np.zeros(tree.nv))
-    balance = Balance(tree, nothing_acting(tree), state.q)
+    balance = Balance(tree, gather(tree, None, None, None), state.q)
     holding = lw.inverse_dynamics(tree, state, np.zeros(tree.nv))
     np.testing.assert_allclose(balance.r, -holding, atol=100 * EPS * balance.scales.effort * tree.n_bodies)
 
@@ -98,7 +98,7 @@ def test_an_elimination_solves_the_dense_system(case, rng, rate2):
 def test_joint_springs_enter_as_the_curvature_of_their_energy(make_tree, rng):
     """Ball and free springs too, by differences of the energy."""
     model = make_tree(seed=5, base=lw.Free(stiffness=4.0, rest=(0.1, 0.2, 0.3, 1, 0, 0, 0)), stiffness=True)
-    acting = nothing_acting(model)
+    acting = gather(model, None, None, None)
     q = model.random_state(rng).q
     balance = Balance(model, acting, q)
     rate2 = 100.0
@@ -143,7 +143,7 @@ def test_a_negative_pivot_gives_a_direction_in_which_the_energy_falls(rng):
     model = column.compile()
     rows = np.zeros((1, 16))
     rows[0, LOAD_AT + 2], rows[0, LOAD_FORCE + 2] = 0.05, -3 * np.pi**2 / 4
-    balance = Balance(model, nothing_acting(model)._replace(rows=rows, row_body=np.array([19])), np.zeros(20))
+    balance = Balance(model, gather(model, None, None, None)._replace(rows=rows, row_body=np.array([19])), np.zeros(20))
     assert (model.arrays.dof[:, STIFFNESS] == 20.0).all()
     pivots = balance.eliminate(0.0)
     assert pivots.negative == 1  # the second mode buckles at nine times the load of the first

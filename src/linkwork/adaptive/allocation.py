@@ -4,21 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from linkwork.adaptive import workspace as ws
 from linkwork.adaptive.metric.factor import AT_REST, IN_MOTION, factor_capacities
 from linkwork.adaptive.metric.velocity_columns import COLUMN_SCRATCH
-from linkwork.adaptive.workspace import (
-    COMPOSITE_COLUMNS,
-    COUNTS,
-    LOST_COLUMNS,
-    METRIC_SUMS,
-    RATE_COLUMNS,
-    TURN_COLUMNS,
-    Bundles,
-    Coefficients,
-    Mechanism,
-    Plan,
-    Run,
-)
+from linkwork.adaptive.workspace import Bundles, Coefficients, Mechanism, Plan, Run
 from linkwork.assembly.node_table import JOIN, NODE_KIND, ROLE, TOP
 from linkwork.core.arrays import FloatArray, untouched
 from linkwork.dynamics.dca.nodes import INPUT_COLUMNS, SCRATCH, SLOT_SIZE
@@ -58,8 +47,8 @@ def allocate(
         held_open=np.zeros(count, dtype=np.int64),
         opened=np.zeros(count, dtype=np.int64),
         heap=np.zeros(count, dtype=np.int64),
-        counts=np.zeros(COUNTS, dtype=np.int64),
-        metric_sums=np.zeros(METRIC_SUMS),
+        counts=np.zeros(ws.COUNTS, dtype=np.int64),
+        metric_sums=np.zeros(ws.METRIC_SUMS),
         wrench=np.zeros((0, 6)),
         load=np.zeros((0, LOAD_COLUMNS)),
         load_body=np.zeros(0, dtype=np.int64),
@@ -67,7 +56,7 @@ def allocate(
         loop_wrench=np.zeros((constrained_bodies(model).size, 6)),
         kept_q=np.zeros(0) if in_motion else q.copy(),
         metric_qdd=np.zeros(nv),
-        rate=np.zeros((n, RATE_COLUMNS)),
+        rate=np.zeros((n, ws.RATE_COLUMNS)),
         twist=np.zeros((nodes, 6)),
         relative=np.zeros((nodes, 6)),
         speed=np.zeros(nodes),
@@ -75,7 +64,7 @@ def allocate(
         frozen=np.zeros(n, dtype=np.uint8),
         active=np.zeros(nodes, dtype=np.int64),
         waits=np.zeros(n, dtype=np.uint8),
-        turns=np.zeros((n, TURN_COLUMNS)),
+        turns=np.zeros((n, ws.TURN_COLUMNS)),
         called=np.zeros(nodes, dtype=np.int64),
     )
     return Bundles(plan, mechanism, coefficients, run)
@@ -112,8 +101,8 @@ def _allocate_tree(model: Model, in_motion: bool) -> tuple[Plan, Coefficients]:
         aligned_zeros(room if in_motion else 0),
         aligned_zeros(int(factor_sizes.sum())),
         rows,
-        np.zeros((0 if in_motion else nodes.shape[0], LOST_COLUMNS)),
-        np.zeros((nodes.shape[0], COMPOSITE_COLUMNS)),
+        np.zeros((0 if in_motion else nodes.shape[0], ws.LOST_COLUMNS)),
+        np.zeros((nodes.shape[0], ws.COMPOSITE_COLUMNS)),
         aligned_zeros(max(SCRATCH, COLUMN_SCRATCH)),
         aligned_zeros(layout.scratch),
     )

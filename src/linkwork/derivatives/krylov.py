@@ -14,19 +14,17 @@ TOLERANCE = 1e-13  # residual, as a part of the right side
 MOST = 150  # products
 
 
-def solve_by_products(
-    product: Product, about_inverse: Product, right: FloatArray, most: int = MOST
-) -> tuple[FloatArray, float]:
+def solve_by_products(product: Product, about_inverse: Product, right: FloatArray) -> tuple[FloatArray, float]:
     """x, and the residual |b - A x| / |b| that was reached; about_inverse: x ≈ A⁻¹ b, the better the fewer products."""
     size = float(np.linalg.norm(right))
     if size == 0.0:
         return np.zeros_like(right), 0.0
     x, left = np.zeros_like(right), right.copy()
     reached, used = 1.0, 0
-    while reached > TOLERANCE and used < most:
+    while reached > TOLERANCE and used < MOST:
         basis, images, upper = [left / np.linalg.norm(left)], [], np.zeros((0, 0))
         best = reached
-        while used < most:
+        while used < MOST:
             used += 1
             images.append(about_inverse(basis[-1]))
             w = product(images[-1])

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from linkwork.core.bundles import Float1, Float2, Int2
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.core.subnormals import flush_subnormals, restore_mode
+from linkwork.dynamics.joint_solve import move_freedom, move_freedoms, over_pivot, pivots, push_freedom, push_freedoms
 from linkwork.dynamics.linear.small import invert_small
 from linkwork.model.kernels.joint_kernels import body_motion, helical_twist, joint_passive_effort
 from linkwork.model.layout import ARMATURE, DAMPING, DOF, FREE, HELICAL, INERTIA, KIND, PARENT, STIFFNESS, Q, V
@@ -150,12 +151,23 @@ def prepare_body(m, dof, q, v, effort, wrenches, work, dof_work, i, is_placed):
     store9(work, i, R_, R)
     store3(work, i, P_, p)
     store6(work, i, TWIST, twist)
-    store6(work, i, BIAS, add6(cJ, cross_motion(twist, VJ)))
+    bias = add6(cJ, cross_motion(twist, VJ))
+    begin_body(body, work, i, bias, rigid_bias_wrench(body, wrenches, i, twist))
+
+
+@inlined
+def begin_body(body, work, i, bias, p):
+    """Body i alone: its inertia, the bias c of its acceleration, and p, what acts on it, with a minus.
+
+    With impulses or momenta in the place of forces, and no velocities in c and p, the other two sweeps find changes of
+    velocity.
+    """
     A, B, C = rigid_as_articulated(load10(body, i, INERTIA))
+    store6(work, i, BIAS, bias)
     store6(work, i, IA, A)
     store9(work, i, IB, B)
     store6(work, i, IC, C)
-    store6(work, i, PA, rigid_bias_wrench(body, wrenches, i, twist))
+    store6(work, i, PA, p)
 
 
 @inlined
@@ -202,13 +214,10 @@ def inertia_to_parent_general(tree, dof, i, work, dof_work):
     p = load6(work, i, PA)
     j = tree[i, V]
     nd = tree[i, DOF]
-    D = dof_work[:, D_D : D_D + 6]
-    for d in range(nd):
-        store6(dof_work, j + d, U_D, articulated_times_twist(A, B, C, load6(dof_work, j + d, S_D)))
+    S, U, D = factors_of_joints(dof_work)
+    pivots(A, B, C, S, U, D, j, nd)
     geared = False
     for d in range(nd):
-        for e in range(nd):
-            D[j + d, e] = dot6(load6(dof_work, j + d, S_D), load6(dof_work, j + e, U_D))
         D[j + d, d] += dof[j + d, ARMATURE]
         geared = geared or dof[j + d, ARMATURE] != 0.0
     if not invert_small(D, j, nd):
@@ -245,12 +254,9 @@ def loss_of_freedoms(A, C, dof_work, j, nd):
 
 
 @inlined
-def times_dinv(dof_work, j, d, nd):
-    """(U D⁻¹)_d"""
-    w = ZERO6
-    for e in range(nd):
-        w = add6(w, scale6(dof_work[j + d, D_D + e], load6(dof_work, j + e, U_D)))
-    return w
+def factors_of_joints(dof_work):
+    """S, U and D⁻¹ of joints of several freedoms, as `joint_solve` takes them."""
+    return dof_work[:, S_D : S_D + 6], dof_work[:, U_D : U_D + 6], dof_work[:, D_D : D_D + 6]
 
 
 @inlined
@@ -272,18 +278,20 @@ def lifted_efforts(dof_work, j, six):
 
     six: their number, from where it was read: loops of a known length would be written out, 36 times over.
     """
+    _, U, D = factors_of_joints(dof_work)
     lift = ZERO6
     for d in range(six):
-        lift = add6(lift, scale6(dof_work[j + d, EFFORT_D], times_dinv(dof_work, j, d, six)))
+        lift = add6(lift, scale6(dof_work[j + d, EFFORT_D], over_pivot(D, U, j, d, six)))
     return lift
 
 
 @inlined
 def held_by_joint(A, B, C, p, dof_work, j, nd, bias):
     """I_a = I - U D⁻¹ Uᵀ, column by column of the symmetric product, and p + I_a c + U D⁻¹ u."""
+    _, U, D = factors_of_joints(dof_work)
     lift = ZERO6
     for d in range(nd):
-        w = times_dinv(dof_work, j, d, nd)
+        w = over_pivot(D, U, j, d, nd)
         lift = add6(lift, scale6(dof_work[j + d, EFFORT_D], w))
         A, B, C = subtract_product(A, B, C, w, load6(dof_work, j + d, U_D))
     return A, B, C, add6(p, add6(articulated_times_twist(A, B, C, bias), lift))
@@ -334,25 +342,60 @@ def accelerate_body(tree, body, base, work, dof_work, qdd, i):
         a = join((0.0, 0.0, 0.0), tmatvec3(R, (base[3], base[4], base[5])))
     a = add6(a, load6(work, i, BIAS))
     if tree[i, KIND] == HELICAL:
-        x = work[i, DINV] * (work[i, U_SMALL] - dot6(load6(work, i, U_), a))
-        qdd[j] = x
-        a = add6(a, scale6(x, helical_twist(body, i)))
+        qdd[j], a = move_one(body, work, i, work[i, U_SMALL], a)
     else:
-        a = acceleration_general(tree, i, a, dof_work, qdd)
+        a = move_several(tree, i, a, dof_work, qdd)
     store6(work, i, ACCELERATION, a)
 
 
+# ------------------------------------------------------------------------------------------------------ one more right side
+#
+# With the factors that the sweeps left behind: as a whole, or joint by joint, of one freedom or of several (`joint_solve`).
+
+
+@inlined
+def push_leaf_to_root(tree, body, work, dof_work, acting, column, effort):
+    """The second sweep of a linkage at rest (c = 0) for efforts (nv,) and wrenches on bodies; the third is as it was.
+
+    acting: wrenches, from `column` on; used up.
+    """
+    u = dof_work[:, EFFORT_D]
+    for i in range(tree.shape[0] - 1, -1, -1):
+        p = scale6(-1.0, load6(acting, i, column))
+        j = tree[i, V]
+        if tree[i, KIND] == HELICAL:
+            work[i, U_SMALL], p = push_one(body, work, i, effort[j], p)
+        else:
+            for d in range(j, j + tree[i, DOF]):
+                u[d] = effort[d]
+            p = push_several(tree, i, p, dof_work, u)
+        parent = tree[i, PARENT]
+        if parent >= 0:
+            f = wrench_to_parent(load9(work, i, R_), load3(work, i, P_), scale6(-1.0, p))
+            add_to6(acting, parent, column, f)
+
+
+@inlined
+def push_one(body, work, i, effort, p):
+    """u of joint i, and what body i passes on, in its own axes."""
+    return push_freedom(helical_twist(body, i), load6(work, i, U_), work[i, DINV], effort, p)
+
+
 @routine
-def acceleration_general(tree, i, a, dof_work, qdd):
-    j = tree[i, V]
-    nd = tree[i, DOF]
-    for d in range(nd):
-        dof_work[j + d, EFFORT_D] -= dot6(load6(dof_work, j + d, U_D), a)
-    result = a
-    for d in range(nd):
-        x = 0.0
-        for e in range(nd):
-            x += dof_work[j + d, D_D + e] * dof_work[j + e, EFFORT_D]
-        qdd[j + d] = x
-        result = add6(result, scale6(x, load6(dof_work, j + d, S_D)))
-    return result
+def push_several(tree, i, p, dof_work, u):
+    """What body i passes on; u (nv,) holds efforts before, u after."""
+    S, U, D = factors_of_joints(dof_work)
+    return push_freedoms(S, U, D, u, tree[i, V], tree[i, DOF], p)
+
+
+@inlined
+def move_one(body, work, i, u, a):
+    """x of joint i, and the twist of body i, which is a with the joint locked."""
+    return move_freedom(helical_twist(body, i), load6(work, i, U_), work[i, DINV], u, a)
+
+
+@routine
+def move_several(tree, i, a, dof_work, x):
+    """x of joint i for u in EFFORT_D, which is used up; returns the twist of body i."""
+    S, U, D = factors_of_joints(dof_work)
+    return move_freedoms(S, U, D, dof_work[:, EFFORT_D], tree[i, V], tree[i, DOF], a, x)

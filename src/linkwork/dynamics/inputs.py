@@ -64,18 +64,18 @@ def as_state(model: Model, state: State) -> tuple[FloatArray, FloatArray]:
     return q, v
 
 
-def as_body(model: Model, body: str | int, what: str = "body", world: bool = False) -> int:
+def as_body(model: Model, body: str | int, world: bool = False) -> int:
     """Index of a body given by name or number; `world` admits the world, -1."""
     if isinstance(body, str):
         index = model.body(body)
     elif isinstance(body, int | np.integer) and not isinstance(body, bool):
         index = int(body)
     else:
-        raise StateError(f"{what} must be the name or the number of a body, not {shown(body)}.")
+        raise StateError(f"body must be the name or the number of a body, not {shown(body)}.")
     if not (-1 if world else 0) <= index < model.n_bodies:
         ground = "" if world else "is the world or "
         raise StateError(
-            f"{what} {shown(body)} {ground}does not exist; model '{model.name}' has bodies 0 to {model.n_bodies - 1}."
+            f"body {shown(body)} {ground}does not exist; model '{model.name}' has bodies 0 to {model.n_bodies - 1}."
         )
     return index
 

@@ -139,7 +139,7 @@ class _Curves:
                 low, high = [part.min() for part in each], [part.max() for part in each]
                 axes.fill_between(at, low, high, color=line.get_color(), alpha=0.15, linewidth=0)
         axes.grid(color="0.92")
-        _label_axis(axes, "x", self.x_name, places, names)
+        _label_axis(axes, self.x_name, places, names)
         _scale_values(axes, self.values)
         axes.set_ylabel(self.result, fontsize=8)
         if self.others:
@@ -179,7 +179,7 @@ class _Scatter:
         places, names = _axis_places(self.x)
         axes.plot(places, self.values, ".", markersize=4, alpha=0.6)
         axes.grid(color="0.92")
-        _label_axis(axes, "x", self.name, places, names)
+        _label_axis(axes, self.name, places, names)
         _scale_values(axes, self.values)
         axes.set_ylabel(self.result, fontsize=8)
 
@@ -216,7 +216,7 @@ def _axis_places(column: Any) -> tuple[FloatArray, list[str] | None]:
     return np.array([known.index(_hashable(value)) for value in column], dtype=float), [short_text(v) for v in known]
 
 
-def _label_axis(axes: Any, which: str, name: str, places: FloatArray, names: list[str] | None) -> None:
+def _label_axis(axes: Any, name: str, places: FloatArray, names: list[str] | None) -> None:
     if names is not None:
         axes.set_xticks(range(len(names)), names)
     elif _is_logarithmic(np.unique(finite(places))):

@@ -331,10 +331,10 @@ class DeviceModel(TakesTurns):
         for name, value in found.items():
             work.write(name, value)
         if ten is not None:
-            self._write_inertias(work, ten, batch)
+            self._write_inertias(work, ten)
         return work, reader.batch
 
-    def _write_inertias(self, work: Workspace, ten: Any, batch: int) -> None:
+    def _write_inertias(self, work: Workspace, ten: Any) -> None:
         n = self.model.n_bodies
         table = ten.reshape(n, 10, -1)[self.backend.upload(self._order)]
         work.arrays["inertia"][...] = self.backend.xp.moveaxis(table, 0, 1)

@@ -109,7 +109,7 @@ class ClosedPull:
         for k, rows in enumerate(plan.rows):
             a, b = plan.ends[k]
             to_a, to_b = plan.to_frame[k]
-            X = relative_motion(plan, self.system, k)
+            X = relative_motion(self.system, k)
             other = self.system.bases[k] @ nu[rows]
             V_A, V_B = (to @ (self.at.twists[i] if i >= 0 else still) for to, i in ((to_a, a), (to_b, b)))
             a_A = X @ to_a @ (self.a[a] if a >= 0 else fall)
@@ -142,7 +142,7 @@ def stacked(plan: LoopPlan, rows: FloatArray) -> FloatArray:
     return np.where(plan.bodies[:, None] >= 0, rows[np.maximum(plan.bodies, 0)], 0.0).ravel()
 
 
-def relative_motion(plan: LoopPlan, system: LoopSystem, k: int) -> FloatArray:
+def relative_motion(system: LoopSystem, k: int) -> FloatArray:
     """X of loop k: twists of its frame A to its frame B, (6, 6)."""
     row = system.loop[k]
     return motion_matrix(row[L_R : L_R + 9], row[L_P : L_P + 3])
@@ -153,7 +153,7 @@ def reaction_wrenches(plan: LoopPlan, system: LoopSystem, reactions: FloatArray)
     out = np.zeros((plan.model.n_bodies, 6))
     for k, (a, b) in enumerate(plan.ends):
         to_a, to_b = plan.to_frame[k]
-        for i, back in ((b, to_b.T), (a, -to_a.T @ relative_motion(plan, system, k).T)):
+        for i, back in ((b, to_b.T), (a, -to_a.T @ relative_motion(system, k).T)):
             if i >= 0:
                 out[i] += back @ reactions[k]
     return out
@@ -164,7 +164,7 @@ def reaction_turns(plan: LoopPlan, system: LoopSystem, reactions: FloatArray, vi
     out = np.zeros((plan.model.n_bodies, 6))
     for k, (a, b) in enumerate(plan.ends):
         to_a, to_b = plan.to_frame[k]
-        X = relative_motion(plan, system, k) @ to_a
+        X = relative_motion(system, k) @ to_a
         if a >= 0:
             turned = -_cross(X @ virtual[a], reactions[k])
             out[a] -= X.T @ turned

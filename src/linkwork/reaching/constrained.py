@@ -51,7 +51,6 @@ class ConstrainedSearch(Search):
         model: Model,
         rows: list[Row],
         settings: Settings,
-        q: FloatArray,
         center_of_mass: ArrayLike | None,
         avoid: Any,
         margin: float,

@@ -102,7 +102,7 @@ def reach(
         raise StateError('there is nothing to reach: give targets such as {"gripper": lw.Pose(...)}.')
     posture = None if prefer is None else as_posture(model, prefer)
     if asks_more(model, center_of_mass, avoid):
-        search: Any = ConstrainedSearch(model, rows, settings, q, center_of_mass, avoid, margin)
+        search: Any = ConstrainedSearch(model, rows, settings, center_of_mass, avoid, margin)
     else:
         search = found_search(model, rows, settings)
     return _result(model, search, search.run(q, posture, search.freedoms.size <= FEW), settings)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from linkwork.core.arrays import FloatArray
 from linkwork.core.jit import kernel
+from linkwork.dynamics.virtual_work.constraint_basis import joint_basis
 from linkwork.errors import StateError
 from linkwork.model.inertia import Inertia
 from linkwork.model.joints import Joint
@@ -32,6 +33,12 @@ def _pose(tree, body, screws, q):
 def _motion(tree, body, screws, q, v, S):
     """Fills S (nv, 6), one row a column of the motion subspace; returns S v and the bias."""
     return joint_kernels.joint_motion(tree, body, screws, 0, q, v, S)
+
+
+@kernel
+def basis_of_joint(tree, body, dof, i, S, B, E, scratch):
+    """`joint_basis` of one joint, from Python: what virtual work and loops make of it."""
+    return joint_basis(tree, body, dof, i, S, B, 0, E, scratch)
 
 
 def joint_pose(joint: Joint, q: ArrayLike) -> Pose:

@@ -146,7 +146,7 @@ def settle_closed(
     while True:
         done.history.append(float(np.abs(balance.r).max(initial=0.0)) / scale)
         if balance.sweeps >= max_sweeps:
-            raise not_settled(balance, done, max_sweeps, tolerance)
+            raise not_settled(done, max_sweeps, tolerance)
         is_there = done.history[-1] <= tolerance and closed.gap <= CLOSED
         if is_there:
             blend = 0.0
@@ -247,7 +247,7 @@ def _step(
                 break
         scale *= newton.SHORTEN
         if scale < newton.SHORTEST:
-            raise not_settled(balance, done, balance.sweeps, 0.0)
+            raise not_settled(done, balance.sweeps, 0.0)
     balance.accept()
     closed.system, closed.force = system, new_force
     closed.write_forces()

@@ -97,7 +97,7 @@ def modes(
     if water is not None and model.nv > 0:
         acting, added = held_by_fluid(model, acting, q, water)
     standing = Standing(model, acting, q, added=added)
-    standing.refuse_unbalanced("modes")
+    standing.refuse_unbalanced()
     free = model.nv - (0 if standing.closed is None else _rank(standing))
     wanted = min(wanted, free)
     if wanted < 1:

@@ -89,7 +89,7 @@ def settle_tree(balance: Balance, tolerance: float, max_sweeps: int, leave_saddl
             method = Method()
             continue
         if balance.sweeps >= max_sweeps:
-            raise not_settled(balance, done, max_sweeps, tolerance)
+            raise not_settled(done, max_sweeps, tolerance)
         if method.damping > 0.0 and _damped_step(balance, method):
             continue
         blend = _eliminate_positive(balance, method.blend, method.worked)
@@ -140,7 +140,7 @@ def _step(balance: Balance, blend: float, method: Method, done: Progress) -> Non
             break
         scale *= SHORTEN
         if scale < SHORTEST:
-            raise not_settled(balance, done, balance.sweeps, 0.0)
+            raise not_settled(done, balance.sweeps, 0.0)
     balance.accept()
     balance.weigh()
     method.blend = max(next_blend(blend, scale, turn), blend if method.is_raised else 0.0)
@@ -242,7 +242,7 @@ def runs_away(model: Model, x: FloatArray) -> StateError:
     )
 
 
-def not_settled(balance: Balance, done: Progress, sweeps: int, tolerance: float) -> StateError:
+def not_settled(done: Progress, sweeps: int, tolerance: float) -> StateError:
     reached = done.history[-1] if done.history else float("nan")
     if tolerance == 0.0:
         why = f"no step lowers the energy after {sweeps} sweeps"

@@ -92,10 +92,10 @@ class Standing:
         """[1/s²] of loads and springs over the inertia of the whole."""
         return max(self.balance.scales.rate2, 1e-300)
 
-    def refuse_unbalanced(self, what: str) -> None:
+    def refuse_unbalanced(self) -> None:
         if not self.unbalanced <= UNBALANCED:
             raise StateError(
-                f"{what} need an equilibrium; here unbalanced efforts are {self.unbalanced:.1e} of the loads. Call "
+                f"modes need an equilibrium; here unbalanced efforts are {self.unbalanced:.1e} of the loads. Call "
                 "lw.settle with the same loads and water first, and give them here too."
             )
 

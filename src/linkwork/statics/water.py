@@ -109,7 +109,7 @@ def settle_in_water(
         if done.history[-1] <= tolerance and gap <= enough:
             break
         if balance.sweeps >= max_sweeps or shift > MOST_S * max(first, 1e-300):
-            raise not_settled(balance, done, balance.sweeps, tolerance)
+            raise not_settled(done, balance.sweeps, tolerance)
         shift = _step(balance, closed, stream, shift)
     return _judged(balance, closed, stream, done)
 

@@ -12,7 +12,6 @@ import numpy as np
 
 from linkwork.core.arrays import IntArray
 from linkwork.core.checks import positive, whole
-from linkwork.core.messages.progress import progress_bar
 from linkwork.dynamics.quantities.motion import body_poses
 from linkwork.errors import LinkworkError, MissingExtraError, StateError
 from linkwork.model.shapes import Plane
@@ -55,16 +54,12 @@ def renderer_of(recording: Recording, width: int, height: int) -> Renderer:
     return Renderer(pieces, framing(corners, up), ground, width, height)
 
 
-def pictures(
-    recording: Recording, frames: IntArray, width: int = 640, height: int = 480, progress: bool | None = False
-) -> Iterator[Any]:
+def pictures(recording: Recording, frames: IntArray, width: int = 640, height: int = 480) -> Iterator[Any]:
     """The chosen frames as Pillow images, one after the other."""
     drawn = renderer_of(recording, width, height)
     colors = by_depth(recording.model)
-    with progress_bar(len(frames), "drawing", progress) as bar:
-        for count, k in enumerate(frames.tolist(), 1):
-            yield drawn.draw(body_poses(recording.model, recording.state(k)), colors)
-            bar(count, "")
+    for k in frames.tolist():
+        yield drawn.draw(body_poses(recording.model, recording.state(k)), colors)
 
 
 def write_gif(

@@ -41,11 +41,10 @@ class Stage:
         server: Any,
         model: Model,
         state: State,
-        name: str = "mechanism",
         room: FloatArray | None = None,
         again: Callable[[], None] | None = None,
     ):
-        self.server, self.name = server, name
+        self.server = server
         self._again = (lambda: self.move(self.state)) if again is None else again
         self._waits = threading.Event()
         self.layers: Layers | None = None
@@ -74,7 +73,7 @@ class Stage:
         self._lay_ground(corners)
         detail = Detail(model, self.pieces) if model.n_bodies > COARSE_FROM else None
         scene, size = self.server.scene, self.camera.size
-        self.drawing = Drawing(scene, self.name, self.pieces, self.poses, self.colors, size, detail)
+        self.drawing = Drawing(scene, "mechanism", self.pieces, self.poses, self.colors, size, detail)
         self.layers = Layers(self.server.scene, model, self.camera.size)
 
     # -------------------------------------------------------------------------------------------------------- who looks

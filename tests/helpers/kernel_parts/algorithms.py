@@ -12,8 +12,8 @@ import linkwork as lw
 from linkwork.dynamics.front import ALGORITHMS
 from linkwork.dynamics.tree_elimination import factor_and_solve, factor_coupled
 from linkwork.dynamics.tree_factor import make_tree_factor
-from linkwork.dynamics.virtual_work.constraint_basis import basis_of_joint
 from linkwork.reference import joint_calculus as calculus
+from linkwork.reference.joint_calculus import basis_of_joint
 from tests.helpers.kernel_parts.mechanisms import SMALL, STEPS, H, mixed_joints, slow
 
 

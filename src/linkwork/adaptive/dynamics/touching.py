@@ -4,6 +4,7 @@ The search has volumes on the same assembly tree as the region. Active nodes are
 volumes and places that stay as they were when it became so.
 """
 
+from linkwork.adaptive import workspace as ws
 from linkwork.adaptive.dynamics.reduced.gather import body_in_piece
 from linkwork.adaptive.dynamics.reduced.reduced import FIRST_FORCE, PIECES, joint_pose, reduced_of
 from linkwork.adaptive.dynamics.region.choice import MANY, NOT_READY, READY
@@ -18,12 +19,6 @@ from linkwork.adaptive.dynamics.region.region import (
 )
 from linkwork.adaptive.nodes import is_active, touch_path
 from linkwork.adaptive.workspace import (
-    ACTIVE_COUNT,
-    JOINED,
-    KEPT,
-    P_P,
-    P_R,
-    STALE,
     Coefficients,
     Mechanism,
     Plan,
@@ -93,7 +88,7 @@ def perform_touching(table, moving, task, joint, settings):
     if task == UPDATE:
         counts = touch_of(moving).counts
         if counts[CHANGED] != 0:
-            run_of(table).counts[JOINED] = MANY
+            run_of(table).counts[ws.JOINED] = MANY
         counts[CHANGED], counts[PATIENCE] = 0, int(settings[CHOSEN_PATIENCE])
         counts[QUIET] = counts[PATIENCE]
     if task == ASSEMBLE or (task == UPDATE and settings[READY] == NOT_READY):
@@ -102,7 +97,7 @@ def perform_touching(table, moving, task, joint, settings):
         note_travel(moving)
     status = perform_task(table, moving, task, joint, settings)
     has_moved = goes_on or task == BEGIN or task == REOPEN
-    if status == OK and has_moved and run_of(table).counts[KEPT] == 0:
+    if status == OK and has_moved and run_of(table).counts[ws.KEPT] == 0:
         follow_region(table, moving, not goes_on)
     restore_mode(mode)
     return status
@@ -136,7 +131,7 @@ def follow_region(table, moving, forget):
         if not is_active(run, k):
             place_inside(plan, c, volumes, k)
             make_rigid(volumes, k)
-    count = run.counts[ACTIVE_COUNT]
+    count = run.counts[ws.ACTIVE_COUNT]
     set_rows(moving, ROWS_OF_OPEN_NODES, count)
     opened = touch_of(moving).open_nodes
     for k in range(count - 1, -1, -1):
@@ -174,7 +169,7 @@ def place_inside(plan, c, volumes, node):
             R, p = joint_pose(c, nodes[node, INDEX])
         if kind == JOIN and side == RIGHT:
             left = nodes[node, LEFT]
-            R, p = compose_pose(load9(c.composite, left, P_R), load3(c.composite, left, P_P), R, p)
+            R, p = compose_pose(load9(c.composite, left, ws.P_R), load3(c.composite, left, ws.P_P), R, p)
         store9(volumes.place, child, 0, R)
         store3(volumes.place, child, 9, p)
 
@@ -217,7 +212,7 @@ def hold_paths(table, first, loads):
         body = run.loop_body[k]
         if body >= 0:
             store6(c.joint_data, body, H_F, load6(run.wrench, body, 0))
-            touch_path(plan, run, plan.leaf[body], loads, STALE)
+            touch_path(plan, run, plan.leaf[body], loads, ws.STALE)
 
 
 @routine

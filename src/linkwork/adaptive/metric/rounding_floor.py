@@ -24,21 +24,7 @@ from linkwork.adaptive.workspace import (
 )
 from linkwork.assembly.node_table import HANG, INDEX, LEFT, NODE_KIND, RIGHT
 from linkwork.core.jit import inlined, kernel, routine
-from linkwork.dynamics.dca.nodes import (
-    F_N,
-    F_S,
-    FREEDOM_COLUMNS,
-    H_P,
-    HANG_L,
-    IN_1,
-    IN_2,
-    INPUT_COLUMNS,
-    JOIN_L,
-    L_BETA,
-    L_D,
-    L_N,
-    L_S,
-)
+from linkwork.dynamics.dca import nodes as dca
 from linkwork.model.layout import DOF, HELICAL, KIND, V
 
 UNIT_ROUNDOFF = 2.0**-53
@@ -85,14 +71,14 @@ def frontier_floor(plan, coefficients, run, node):
     """‖ |R| (|f1|, 1, |f2|) ‖, in the unit of the metric's sums: (3) of docs/theory/adaptive_quasi_statics.md."""
     wide = has_two_inputs(plan.nodes, node)
     width = AT_REST.row_2 if wide else AT_REST.row_1
-    at = node * INPUT_COLUMNS
+    at = node * dca.INPUT_COLUMNS
     total = 0.0
     for r in range(coefficients.rows[node]):
         o = plan.factor_at[node] + r * width
         x = abs(coefficients.factor[o + 6])
         for c in range(6):
-            f1 = abs(run.inputs[at + IN_1 + c])
-            f2 = abs(run.inputs[at + IN_2 + c])
+            f1 = abs(run.inputs[at + dca.IN_1 + c])
+            f2 = abs(run.inputs[at + dca.IN_2 + c])
             x += abs(coefficients.factor[o + c]) * (f1 if wide else f1 + f2)
             if wide:
                 x += abs(coefficients.factor[o + AT_REST.of_f2 + c]) * f2
@@ -111,9 +97,9 @@ def joint_floor(plan, mechanism, coefficients, run, node, once):
     tree = mechanism.tree
     kept = coefficients.kept
     i = nodes[node, INDEX]
-    at = node * INPUT_COLUMNS
+    at = node * dca.INPUT_COLUMNS
     hang = nodes[node, NODE_KIND] == HANG
-    o = plan.block[node] + (HANG_L if hang else JOIN_L)
+    o = plan.block[node] + (dca.HANG_L if hang else dca.JOIN_L)
     left = plan.block[nodes[node, LEFT]]
     # |X| of the upper side's part: turned at most, and shifted by the lever arm
     upper_w = 0.0
@@ -121,25 +107,25 @@ def joint_floor(plan, mechanism, coefficients, run, node, once):
     for r in range(6):
         x = 0.0
         if hang:
-            x = abs(run.inputs[at + IN_1 + r])
+            x = abs(run.inputs[at + dca.IN_1 + r])
         else:
             for c in range(6):
-                x += abs(kept[left + 8 * r + c] * run.inputs[at + IN_1 + c])
+                x += abs(kept[left + 8 * r + c] * run.inputs[at + dca.IN_1 + c])
         if r < 3:
             upper_w += x
         else:
             upper_v += x
     arm = 0.0
     for c in range(3):
-        arm += abs(coefficients.joint_data[i, H_P + c])
+        arm += abs(coefficients.joint_data[i, dca.H_P + c])
     rows = lower_part(nodes, node, plan.block, kept, run.inputs, at, hang)
     y = (
-        upper_w + rows[0] + abs(kept[o + L_BETA]),
-        upper_w + rows[1] + abs(kept[o + L_BETA + 1]),
-        upper_w + rows[2] + abs(kept[o + L_BETA + 2]),
-        upper_v + arm * upper_w + rows[3] + abs(kept[o + L_BETA + 3]),
-        upper_v + arm * upper_w + rows[4] + abs(kept[o + L_BETA + 4]),
-        upper_v + arm * upper_w + rows[5] + abs(kept[o + L_BETA + 5]),
+        upper_w + rows[0] + abs(kept[o + dca.L_BETA]),
+        upper_w + rows[1] + abs(kept[o + dca.L_BETA + 1]),
+        upper_w + rows[2] + abs(kept[o + dca.L_BETA + 2]),
+        upper_v + arm * upper_w + rows[3] + abs(kept[o + dca.L_BETA + 3]),
+        upper_v + arm * upper_w + rows[4] + abs(kept[o + dca.L_BETA + 4]),
+        upper_v + arm * upper_w + rows[5] + abs(kept[o + dca.L_BETA + 5]),
     )
     t0 = y[0]
     t1 = y[1] + abs(kept[o]) * t0
@@ -155,9 +141,9 @@ def joint_floor(plan, mechanism, coefficients, run, node, once):
     if tree[i, KIND] == HELICAL:
         x = abs(coefficients.effort_sum[j])
         for r in range(6):
-            s = abs(kept[o + L_S + r])
-            x += s * kept[o + L_D + r] * (t[r] + once * growth[r] * (t[r] + s * abs(run.qdd[j])))
-        x *= kept[o + L_N]
+            s = abs(kept[o + dca.L_S + r])
+            x += s * kept[o + dca.L_D + r] * (t[r] + once * growth[r] * (t[r] + s * abs(run.qdd[j])))
+        x *= kept[o + dca.L_N]
         return math.sqrt(mechanism.weight[j]) * x * run.metric_sums[UNIT]
     dof_rows = coefficients.dof_rows
     n = tree[i, DOF]
@@ -168,10 +154,10 @@ def joint_floor(plan, mechanism, coefficients, run, node, once):
             for r in range(6):
                 e = t[r]
                 for c in range(n):
-                    e += abs(dof_rows[(j + c) * FREEDOM_COLUMNS + F_S + r] * run.qdd[j + c])
-                s = abs(dof_rows[(j + b) * FREEDOM_COLUMNS + F_S + r])
-                k += s * kept[o + L_D + r] * (t[r] + once * growth[r] * e)
-            x += abs(dof_rows[(j + a) * FREEDOM_COLUMNS + F_N + b]) * k
+                    e += abs(dof_rows[(j + c) * dca.FREEDOM_COLUMNS + dca.F_S + r] * run.qdd[j + c])
+                s = abs(dof_rows[(j + b) * dca.FREEDOM_COLUMNS + dca.F_S + r])
+                k += s * kept[o + dca.L_D + r] * (t[r] + once * growth[r] * e)
+            x += abs(dof_rows[(j + a) * dca.FREEDOM_COLUMNS + dca.F_N + b]) * k
         x *= run.metric_sums[UNIT]
         total += mechanism.weight[j + a] * x * x
     return math.sqrt(total)
@@ -180,8 +166,8 @@ def joint_floor(plan, mechanism, coefficients, run, node, once):
 @inlined
 def pivot_growth(kept, o):
     """Mᵣᵣ/Dᵣ of the six pivots; the diagonal of M = L D Lᵀ is formed again from what is kept."""
-    d0, d1, d2 = kept[o + L_D], kept[o + L_D + 1], kept[o + L_D + 2]
-    d3, d4, d5 = kept[o + L_D + 3], kept[o + L_D + 4], kept[o + L_D + 5]
+    d0, d1, d2 = kept[o + dca.L_D], kept[o + dca.L_D + 1], kept[o + dca.L_D + 2]
+    d3, d4, d5 = kept[o + dca.L_D + 3], kept[o + dca.L_D + 4], kept[o + dca.L_D + 5]
     m1 = square(kept[o]) / d0 + 1.0 / d1
     m2 = square(kept[o + 1]) / d0 + square(kept[o + 2]) / d1 + 1.0 / d2
     m3 = square(kept[o + 3]) / d0 + square(kept[o + 4]) / d1 + square(kept[o + 5]) / d2 + 1.0 / d3
@@ -217,5 +203,5 @@ def lower_part(nodes, node, block, kept, inputs, at, hang):
 def absolute_row(kept, o, inputs, at):
     x = 0.0
     for c in range(6):
-        x += abs(kept[o + c] * inputs[at + IN_2 + c])
+        x += abs(kept[o + c] * inputs[at + dca.IN_2 + c])
     return x

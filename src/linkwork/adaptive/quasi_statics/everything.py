@@ -11,28 +11,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from linkwork.adaptive import workspace as ws
 from linkwork.adaptive.measures import CLOSE_FRACTION, is_summed, squared_limit
 from linkwork.adaptive.nodes import carries_joint, copy_joint, refresh_joint
 from linkwork.adaptive.workspace import (
-    ACTIVE_COUNT,
-    CHANGE_COUNT,
-    CLOSING,
-    DIRTY,
-    HEAP_COUNT,
-    IN_TURN,
-    JOINED,
-    JOINT_COUNT,
-    KEPT,
-    LOAD_COUNT,
-    MAX_JOINT,
-    MAX_QUEUE,
-    OPEN,
-    OPEN_COUNT,
-    SORTED_COUNT,
-    SUM_JOINT,
-    SUM_QUEUE,
-    UNIT,
-    UPDATED_COUNT,
     Coefficients,
     Mechanism,
     Plan,
@@ -46,22 +28,8 @@ from linkwork.assembly.node_table import INDEX, LEFT, RIGHT, UP
 from linkwork.core.arrays import untouched
 from linkwork.core.bundles import Float2, Int1, reader
 from linkwork.core.jit import inlined, routine
-from linkwork.dynamics.aba import (
-    BIAS,
-    BODY_WORK,
-    DOF_WORK,
-    EFFORT_D,
-    IA,
-    IB,
-    IC,
-    P_,
-    PA,
-    R_,
-    S_D,
-    U_SMALL,
-    accelerations_root_to_leaf,
-    inertias_leaf_to_root,
-)
+from linkwork.dynamics import aba
+from linkwork.dynamics.aba import accelerations_root_to_leaf, inertias_leaf_to_root
 from linkwork.dynamics.dca.nodes import H_F, H_P, H_R
 from linkwork.model.kernels.joint_kernels import joint_integrate
 from linkwork.model.layout import DOF, HELICAL, INERTIA, KIND, PARENT, Q, V
@@ -74,7 +42,7 @@ from linkwork.spatial.vectors import ZERO6, compose_pose, scale6
 # Entries of `counts` that are free in quasi-statics: whether everything is computed; solves in a row that were dear, or
 # that computed everything; solves after which the accelerations are asked again; solves since the tree went on; whether the
 # last solve was by `aba`.
-IS_EVERYTHING, IN_A_ROW, WAIT, SINCE, BY_ABA = ACTIVE_COUNT, CHANGE_COUNT, KEPT, JOINED, IN_TURN
+IS_EVERYTHING, IN_A_ROW, WAIT, SINCE, BY_ABA = ws.ACTIVE_COUNT, ws.CHANGE_COUNT, ws.KEPT, ws.JOINED, ws.IN_TURN
 DEAR_SOLVES = 4  # in a row, until everything is opened
 FIRST_WAIT, USUAL_WAIT, LONGEST_WAIT = 8, 64, 512
 SOON = 64  # solves: a tree that is dear again after fewer is waited for twice as long
@@ -107,7 +75,7 @@ everything_of = reader(Everything, Plan, Mechanism, Coefficients, Run)
 
 
 def allocate_everything(bodies: int, freedoms: int) -> Everything:
-    return Everything(untouched(bodies, BODY_WORK), untouched(freedoms, DOF_WORK), untouched(bodies, 12))
+    return Everything(untouched(bodies, aba.BODY_WORK), untouched(freedoms, aba.DOF_WORK), untouched(bodies, 12))
 
 
 # ------------------------------------------------------------------------------------------------------------- a solve
@@ -116,20 +84,20 @@ def allocate_everything(bodies: int, freedoms: int) -> Everything:
 @inlined
 def hand_over(mechanism, c, run, x, i):
     """What `aba` reads of body i and its joint, all but the bias, which is zero at rest."""
-    store9(x.work, i, R_, load9(c.joint_data, i, H_R))
-    store3(x.work, i, P_, load3(c.joint_data, i, H_P))
+    store9(x.work, i, aba.R_, load9(c.joint_data, i, H_R))
+    store3(x.work, i, aba.P_, load3(c.joint_data, i, H_P))
     A, B, C = rigid_as_articulated(load10(mechanism.body, i, INERTIA))
-    store6(x.work, i, IA, A)
-    store9(x.work, i, IB, B)
-    store6(x.work, i, IC, C)
-    store6(x.work, i, PA, scale6(-1.0, load6(run.wrench, i, 0)))
+    store6(x.work, i, aba.IA, A)
+    store9(x.work, i, aba.IB, B)
+    store6(x.work, i, aba.IC, C)
+    store6(x.work, i, aba.PA, scale6(-1.0, load6(run.wrench, i, 0)))
     j = mechanism.tree[i, V]
     if mechanism.tree[i, KIND] == HELICAL:
-        x.work[i, U_SMALL] = c.effort_sum[j]
+        x.work[i, aba.U_SMALL] = c.effort_sum[j]
     else:
         for d in range(j, j + mechanism.tree[i, DOF]):
-            x.dof_work[d, EFFORT_D] = c.effort_sum[d]
-            store6(x.dof_work, d, S_D, load6(c.S, d, 0))
+            x.dof_work[d, aba.EFFORT_D] = c.effort_sum[d]
+            store6(x.dof_work, d, aba.S_D, load6(c.S, d, 0))
 
 
 @routine
@@ -146,7 +114,7 @@ def solve_everything(table, is_handed_over):
     if not is_handed_over:
         for i in range(tree.shape[0]):
             hand_over(mechanism, c, run, x, i)
-            store6(x.work, i, BIAS, ZERO6)
+            store6(x.work, i, aba.BIAS, ZERO6)
     push_from_world(table)
     bad, _ = inertias_leaf_to_root(tree, mechanism.body, mechanism.dof, x.work, x.dof_work)
     if bad < 0:
@@ -162,24 +130,24 @@ def push_from_world(table):
     c = coefficients_of(table)
     run = run_of(table)
     x = everything_of(table)
-    if run.counts[LOAD_COUNT] == 0:
+    if run.counts[ws.LOAD_COUNT] == 0:
         return
     for i in range(tree.shape[0]):
-        R = load9(x.work, i, R_)
-        p = load3(x.work, i, P_)
+        R = load9(x.work, i, aba.R_)
+        p = load3(x.work, i, aba.P_)
         parent = tree[i, PARENT]
         if parent >= 0:
             R, p = compose_pose(load9(x.world, parent, 0), load3(x.world, parent, 9), R, p)
         store9(x.world, i, 0, R)
         store3(x.world, i, 9, p)
     loads = Loads(run.load, run.load_body, x.world)
-    for k in range(run.counts[LOAD_COUNT]):
+    for k in range(run.counts[ws.LOAD_COUNT]):
         i = run.load_body[k]
         store6(c.joint_data, i, H_F, load6(run.wrench, i, 0))
-    for k in range(run.counts[LOAD_COUNT]):
+    for k in range(run.counts[ws.LOAD_COUNT]):
         wrench = load_wrench(loads, k)
         add_to6(c.joint_data, run.load_body[k], H_F, wrench)
-        add_to6(x.work, run.load_body[k], PA, scale6(-1.0, wrench))
+        add_to6(x.work, run.load_body[k], aba.PA, scale6(-1.0, wrench))
 
 
 @routine
@@ -196,14 +164,14 @@ def add_up(table):
         joints += mechanism.tree[i, DOF] > 0
         total += own
         largest = max(largest, own)
-    sums[MAX_QUEUE] = 0.0
-    sums[SUM_QUEUE] = 0.0
-    sums[SUM_JOINT] = total
-    sums[MAX_JOINT] = largest
-    sums[UNIT] = 1.0
-    run.counts[HEAP_COUNT] = 0
-    run.counts[JOINT_COUNT] = joints
-    run.counts[UPDATED_COUNT] = 0
+    sums[ws.MAX_QUEUE] = 0.0
+    sums[ws.SUM_QUEUE] = 0.0
+    sums[ws.SUM_JOINT] = total
+    sums[ws.MAX_JOINT] = largest
+    sums[ws.UNIT] = 1.0
+    run.counts[ws.HEAP_COUNT] = 0
+    run.counts[ws.JOINT_COUNT] = joints
+    run.counts[ws.UPDATED_COUNT] = 0
 
 
 @inlined
@@ -262,8 +230,8 @@ def note_cost(table):
     run = run_of(table)
     counts = run.counts
     joints = mechanism_of(table).tree.shape[0]
-    is_dear = joints >= LEAST_JOINTS and cost_by_tree(counts[JOINT_COUNT], counts[HEAP_COUNT], joints) > joints
-    is_dear = is_dear and run.metric_sums[SUM_JOINT] >= LEAST_SUM
+    is_dear = joints >= LEAST_JOINTS and cost_by_tree(counts[ws.JOINT_COUNT], counts[ws.HEAP_COUNT], joints) > joints
+    is_dear = is_dear and run.metric_sums[ws.SUM_JOINT] >= LEAST_SUM
     counts[IN_A_ROW] = counts[IN_A_ROW] + 1 if is_dear else 0
     counts[SINCE] += 1
 
@@ -282,9 +250,9 @@ def open_if_dear(table):
         count = plan.nodes.shape[0]
         for node in range(count):
             run.opened[node] = node
-            run.flag[node] = OPEN | DIRTY
-        counts[OPEN_COUNT] = count
-        counts[SORTED_COUNT] = count
+            run.flag[node] = ws.OPEN | ws.DIRTY
+        counts[ws.OPEN_COUNT] = count
+        counts[ws.SORTED_COUNT] = count
     return counts[IS_EVERYTHING] != 0
 
 
@@ -314,7 +282,7 @@ def close_if_cheap(table, measure, tolerance):
     run = run_of(table)
     counts = run.counts
     counts[IN_A_ROW] += 1
-    is_tiny = not run.metric_sums[SUM_JOINT] >= LEAST_SUM
+    is_tiny = not run.metric_sums[ws.SUM_JOINT] >= LEAST_SUM
     if counts[IN_A_ROW] < counts[WAIT] and not is_tiny:
         return
     counts[IN_A_ROW] = 0
@@ -342,7 +310,7 @@ def close_if_cheap(table, measure, tolerance):
     for node in range(count - 1, -1, -1):
         up = plan.nodes[node, UP]
         quiet = run.value[node] <= limit and run.held_open[node] == 0 and up >= 0
-        if quiet or (up >= 0 and run.flag[up] & CLOSING and run.held_open[node] == 0):
-            run.flag[node] |= CLOSING
+        if quiet or (up >= 0 and run.flag[up] & ws.CLOSING and run.held_open[node] == 0):
+            run.flag[node] |= ws.CLOSING
     counts[IS_EVERYTHING] = 0
     counts[SINCE] = 0

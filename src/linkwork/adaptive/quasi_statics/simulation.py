@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from linkwork.adaptive import workspace as ws
 from linkwork.adaptive.adaptive_tree import AdaptiveTree, metric_weights
 from linkwork.adaptive.allocation import allocate
 from linkwork.adaptive.measures import ABSOLUTE_JOINT, DEFAULT_MEASURE, DEFAULT_TOLERANCE, MEASURES, NO_LIMIT
@@ -42,17 +43,6 @@ from linkwork.adaptive.quasi_statics.report import (
 from linkwork.adaptive.quasi_statics.reroot import go_on_from
 from linkwork.adaptive.quasi_statics.scalars import scalars
 from linkwork.adaptive.quasi_statics.solve import advance, expand_more, mark_and_move
-from linkwork.adaptive.workspace import (
-    DIRTY,
-    JOINT_COUNT,
-    OPEN,
-    OPEN_COUNT,
-    OVERFLOW,
-    SUM_JOINT,
-    SUM_QUEUE,
-    TOUCHED,
-    UNIT,
-)
 from linkwork.assembly.numbering import node_depths
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import not_negative, one_of, positive, whole
@@ -131,7 +121,7 @@ class QuasiStatics(LinkageSimulation):
         super().__init__(model, State(q, v))
         bundles = allocate(model, q.copy(), np.zeros(model.nv), metric, np.zeros(0), in_motion=False)
         everything = allocate_everything(model.n_bodies, model.nv)
-        self._tree = AdaptiveTree(bundles, self._loads, self._joints, DIRTY, DIRTY, everything)
+        self._tree = AdaptiveTree(bundles, self._loads, self._joints, ws.DIRTY, ws.DIRTY, everything)
         self._tree.follow_load_table()
         self._forces.act_on(self._tree, self._loads)
         plan = self._tree.plan
@@ -159,10 +149,10 @@ class QuasiStatics(LinkageSimulation):
 
     def _hold_root_open(self) -> None:
         run, root = self._tree.run, self._tree.plan.nodes.shape[0] - 1
-        run.flag[root] |= OPEN | DIRTY
+        run.flag[root] |= ws.OPEN | ws.DIRTY
         run.held_open[root] += 1
         run.opened[0] = root
-        run.counts[[OPEN_COUNT, TOUCHED]] = 1
+        run.counts[[ws.OPEN_COUNT, ws.TOUCHED]] = 1
 
     def _assemble_everything(self) -> None:
         run = self._tree.run
@@ -171,7 +161,7 @@ class QuasiStatics(LinkageSimulation):
             raise explain_failure(self.model, "dca", bad, {"state.q": run.q}, np.zeros((0, 6)))
         for array in (run.flag, run.counts, run.metric_sums, run.qdd):
             array[...] = 0  # nothing is open, nothing was solved
-        run.metric_sums[UNIT] = 1.0
+        run.metric_sums[ws.UNIT] = 1.0
 
     # ---------------------------------------------------------------------------------------------------------- results
 
@@ -214,7 +204,7 @@ class QuasiStatics(LinkageSimulation):
         self._check(-1)
         self._steps_since_floor = FLOOR_EVERY
         self._measured_floor[SOLVES] += 1.0
-        return self._report(reached, self._tree.run.counts[JOINT_COUNT], 0, goal)
+        return self._report(reached, self._tree.run.counts[ws.JOINT_COUNT], 0, goal)
 
     def step(self, h: float, n: int = 1) -> QuasiStaticsReport:
         """Solves and moves, n times: q ← q ⊕ ½ h² q̈ for the joints computed. h: time step [s].
@@ -257,7 +247,7 @@ class QuasiStatics(LinkageSimulation):
 
     def _joints_at_work(self) -> int:
         counts = self._tree.run.counts
-        return (1 if counts[BY_ABA] else ADAPTIVE_COST) * int(counts[JOINT_COUNT])
+        return (1 if counts[BY_ABA] else ADAPTIVE_COST) * int(counts[ws.JOINT_COUNT])
 
     def scalars(self) -> dict[str, float]:
         """Energy [J] of gravity, joint springs and the field at the present state, and how many joints are open."""
@@ -317,7 +307,7 @@ class QuasiStatics(LinkageSimulation):
         self._check(bad)
         if self.deadline is not None and not reached:
             reached = self._expand(asked, self._end_of(started))
-            joints = self._tree.run.counts[JOINT_COUNT]
+            joints = self._tree.run.counts[ws.JOINT_COUNT]
             self._check(-1)
         self._solved = True
         return reached, joints, updated
@@ -328,7 +318,7 @@ class QuasiStatics(LinkageSimulation):
         reached = False
         while not reached and time.perf_counter() < end:
             reached = bool(expand_more(self._tree.table, MEASURES[self.measure], float(tolerance), self._budget, chunk))
-            if chunk == NO_LIMIT or self._tree.run.counts[JOINT_COUNT] >= self._budget:
+            if chunk == NO_LIMIT or self._tree.run.counts[ws.JOINT_COUNT] >= self._budget:
                 break
         return reached
 
@@ -357,12 +347,12 @@ class QuasiStatics(LinkageSimulation):
 
     def _check(self, bad: int) -> None:
         run = self._tree.run
-        if bad == -1 and math.isfinite(run.metric_sums[SUM_JOINT] + run.metric_sums[SUM_QUEUE]):
+        if bad == -1 and math.isfinite(run.metric_sums[ws.SUM_JOINT] + run.metric_sums[ws.SUM_QUEUE]):
             return
         self._steps_since_floor = FLOOR_EVERY
         vectors = {"state.q": run.q, "effort": run.effort}
         cause = explain_failure(self.model, "quasi-statics", max(bad, -1), vectors, run.wrench)
-        advice = " The last step was taken back; take a smaller one." if bad == OVERFLOW and self.steps_done else ""
+        advice = " The last step was taken back; take a smaller one." if bad == ws.OVERFLOW and self.steps_done else ""
         raise StateError(f"at {self.time:.6g} {unit('s', self.units)}, step {self.steps_done}: {cause}{advice}")
 
     # ------------------------------------------------------------------------------------------------------------ reports
@@ -423,7 +413,7 @@ class QuasiStatics(LinkageSimulation):
         self._check(self._open.form_coefficients(opened["opened"]))
         for array in (run.metric_sums, run.qdd):
             array[...] = 0
-        run.metric_sums[UNIT] = 1.0
+        run.metric_sums[ws.UNIT] = 1.0
         run.counts[...] = counts
         self._open.open_again(opened)
         self._solved, self._is_changed = False, True

@@ -7,6 +7,7 @@ recomputed, once the coefficients fit the new coordinates. Theory: docs/theory/a
 
 import math
 
+from linkwork.adaptive import workspace as ws
 from linkwork.adaptive.best_first import make_best_first
 from linkwork.adaptive.frontier import sort_open
 from linkwork.adaptive.measures import CLOSE_FRACTION, bound_of, is_summed, squared_limit
@@ -22,22 +23,7 @@ from linkwork.adaptive.quasi_statics.everything import (
     solve_everything,
 )
 from linkwork.adaptive.quasi_statics.update import flush
-from linkwork.adaptive.workspace import (
-    CLOSING,
-    DIRTY,
-    HEAP_COUNT,
-    JOINT_COUNT,
-    OPEN_COUNT,
-    OVERFLOW,
-    SUM_JOINT,
-    SUM_QUEUE,
-    UNIT,
-    UPDATED_COUNT,
-    coefficients_of,
-    mechanism_of,
-    plan_of,
-    run_of,
-)
+from linkwork.adaptive.workspace import coefficients_of, mechanism_of, plan_of, run_of
 from linkwork.assembly.node_table import INDEX, LEFT, RIGHT, UP
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.dynamics.dca.nodes import IN_1, IN_2, INPUT_COLUMNS
@@ -53,7 +39,7 @@ def hidden_at_rest(plan, c, run, child):
     at = child * INPUT_COLUMNS
     F1 = vload(run.inputs, at + IN_1)
     F2 = vload(run.inputs, at + IN_2)
-    return total_acceleration_at_rest(plan, c, child, F1, F2, ZERO3, run.metric_sums[UNIT])
+    return total_acceleration_at_rest(plan, c, child, F1, F2, ZERO3, run.metric_sums[ws.UNIT])
 
 
 @inlined
@@ -72,9 +58,9 @@ def mark_quiet(plan, run, measure, tolerance):
     """
     limit = squared_limit(measure, run, CLOSE_FRACTION * max(tolerance, bound_of(measure, run)))
     if is_summed(measure):
-        limit /= 1 + run.counts[HEAP_COUNT]  # so that the sum over all of them stays within
-    sort_open(run.opened, run.heap[run.counts[HEAP_COUNT] :], run.counts)
-    count = run.counts[OPEN_COUNT]
+        limit /= 1 + run.counts[ws.HEAP_COUNT]  # so that the sum over all of them stays within
+    sort_open(run.opened, run.heap[run.counts[ws.HEAP_COUNT] :], run.counts)
+    count = run.counts[ws.OPEN_COUNT]
     for k in range(count):  # own part → sum over the subtree, children before parents
         node = run.opened[k]
         for side in (LEFT, RIGHT):
@@ -85,8 +71,8 @@ def mark_quiet(plan, run, measure, tolerance):
         node = run.opened[k]
         up = plan.nodes[node, UP]
         quiet = run.value[node] <= limit and run.held_open[node] == 0 and up >= 0
-        if quiet or (up >= 0 and run.flag[up] & CLOSING and run.held_open[node] == 0):
-            run.flag[node] |= CLOSING
+        if quiet or (up >= 0 and run.flag[up] & ws.CLOSING and run.held_open[node] == 0):
+            run.flag[node] |= ws.CLOSING
 
 
 @inlined
@@ -94,9 +80,9 @@ def move(table, plan, mechanism, run, h):
     """q ← q ⊕ ½ h² q̈ for every computed joint: a step that begins at rest. False, and no step, where it overflows."""
     tree = mechanism.tree
     overflow = 0.0
-    for k in range(run.counts[OPEN_COUNT]):
+    for k in range(run.counts[ws.OPEN_COUNT]):
         node = run.opened[k]
-        run.flag[node] |= DIRTY
+        run.flag[node] |= ws.DIRTY
         if carries_joint(plan, node):
             i = plan.nodes[node, INDEX]
             copy_joint(tree, i, run.q, run.kept_q)
@@ -127,9 +113,9 @@ def not_finite(tree, i, q):
 @routine
 def go_back(table, plan, mechanism, run):
     """All open joints at the coordinates kept; the next solve updates what depends on them."""
-    for k in range(run.counts[OPEN_COUNT]):
+    for k in range(run.counts[ws.OPEN_COUNT]):
         node = run.opened[k]
-        run.flag[node] |= DIRTY
+        run.flag[node] |= ws.DIRTY
         if carries_joint(plan, node):
             i = plan.nodes[node, INDEX]
             copy_joint(mechanism.tree, i, run.kept_q, run.q)
@@ -140,9 +126,9 @@ def go_back(table, plan, mechanism, run):
 def forget_solve(plan, mechanism, run):
     """After a solve that failed: accelerations of open joints are not known, and nothing is proven."""
     run.metric_sums[:] = 0.0
-    run.metric_sums[UNIT] = 1.0
-    run.counts[HEAP_COUNT] = 0
-    for k in range(run.counts[OPEN_COUNT]):
+    run.metric_sums[ws.UNIT] = 1.0
+    run.counts[ws.HEAP_COUNT] = 0
+    for k in range(run.counts[ws.OPEN_COUNT]):
         if carries_joint(plan, run.opened[k]):
             i = plan.nodes[run.opened[k], INDEX]
             for d in range(mechanism.tree[i, DOF]):
@@ -166,7 +152,7 @@ def mark_and_move(table, h, measure, tolerance):
     mechanism = mechanism_of(table)
     run = run_of(table)
     mark_quiet(plan, run, measure, tolerance)
-    return -1 if move(table, plan, mechanism, run, h) else OVERFLOW
+    return -1 if move(table, plan, mechanism, run, h) else ws.OVERFLOW
 
 
 @routine
@@ -207,11 +193,11 @@ def advance(table, steps, h, measure, tolerance, max_joints, max_opened, may_be_
             bad, reached = solve_everything(table, is_handed_over), True
         else:
             bad, reached = solve_tree(table, measure, tolerance, max_joints, max_opened)
-        if bad == -1 and not run.metric_sums[SUM_JOINT] + run.metric_sums[SUM_QUEUE] < math.inf:
-            bad = OVERFLOW
+        if bad == -1 and not run.metric_sums[ws.SUM_JOINT] + run.metric_sums[ws.SUM_QUEUE] < math.inf:
+            bad = ws.OVERFLOW
         if bad == -1:
-            joints += run.counts[JOINT_COUNT]
-            updated += run.counts[UPDATED_COUNT]
+            joints += run.counts[ws.JOINT_COUNT]
+            updated += run.counts[ws.UPDATED_COUNT]
             if by_aba:
                 close_if_cheap(table, measure, tolerance)
             elif h != 0.0 and run.counts[IS_EVERYTHING] == 0:
@@ -220,9 +206,9 @@ def advance(table, steps, h, measure, tolerance, max_joints, max_opened, may_be_
                 is_handed_over = done + 1 < steps and run.counts[IS_EVERYTHING] != 0
                 if not move_everything(table, h, is_handed_over):
                     go_back(table, plan, mechanism, run)
-                    bad = OVERFLOW
+                    bad = ws.OVERFLOW
             elif h != 0.0 and not move(table, plan, mechanism, run, h):
-                bad = OVERFLOW
+                bad = ws.OVERFLOW
         if bad == -1:
             if may_be_full and not by_aba:
                 note_cost(table)

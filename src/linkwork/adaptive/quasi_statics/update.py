@@ -1,5 +1,6 @@
 """After a step only what moved is updated: poses, loads and coefficients of the open nodes, children before parents."""
 
+from linkwork.adaptive import workspace as ws
 from linkwork.adaptive.frontier import sort_open
 from linkwork.adaptive.metric.factor import update_factor_at_rest
 from linkwork.adaptive.metric.lost_digits import refresh_lost
@@ -13,21 +14,7 @@ from linkwork.adaptive.nodes import (
     refresh_composite,
     refresh_joint,
 )
-from linkwork.adaptive.workspace import (
-    CLOSING,
-    DIRTY,
-    HEAP_COUNT,
-    LOAD_COUNT,
-    OPEN_COUNT,
-    SORTED_COUNT,
-    STALE,
-    TOUCHED,
-    UPDATED_COUNT,
-    coefficients_of,
-    mechanism_of,
-    plan_of,
-    run_of,
-)
+from linkwork.adaptive.workspace import coefficients_of, mechanism_of, plan_of, run_of
 from linkwork.assembly.node_table import INDEX
 from linkwork.core.jit import inlined, kernel
 from linkwork.dynamics.dca.nodes import H_F
@@ -39,13 +26,13 @@ from linkwork.spatial.memory import add_to6, load6, store6
 @inlined
 def express_loads(plan, c, run):
     """World-fixed forces and springs to world points, as wrenches in the frames of the bodies they act on."""
-    for k in range(run.counts[LOAD_COUNT]):
+    for k in range(run.counts[ws.LOAD_COUNT]):
         i = run.load_body[k]
         store6(c.joint_data, i, H_F, load6(run.wrench, i, 0))
     for k in range(run.loop_body.shape[0]):
         if run.loop_body[k] >= 0:
             store6(c.joint_data, run.loop_body[k], H_F, load6(run.wrench, run.loop_body[k], 0))
-    for k in range(run.counts[LOAD_COUNT]):
+    for k in range(run.counts[ws.LOAD_COUNT]):
         add_to6(c.joint_data, run.load_body[k], H_F, load_wrench(plan, run, k))
     add_loop_wrenches(c, run)
 
@@ -57,27 +44,27 @@ def flush(plan, mechanism, c, run):
     Where it fails nothing has closed, and what is not up to date stays marked.
     """
     nodes = plan.nodes
-    run.counts[HEAP_COUNT] = 0  # the frontier is gathered anew; until then its memory serves the sort
-    run.counts[TOUCHED] = 0
+    run.counts[ws.HEAP_COUNT] = 0  # the frontier is gathered anew; until then its memory serves the sort
+    run.counts[ws.TOUCHED] = 0
     sort_open(run.opened, run.heap, run.counts)
-    count = run.counts[OPEN_COUNT]
+    count = run.counts[ws.OPEN_COUNT]
     for k in range(count):
-        if run.flag[run.opened[k]] & DIRTY:
+        if run.flag[run.opened[k]] & ws.DIRTY:
             refresh_composite(plan, mechanism, c, run, run.opened[k], False)
-    if run.counts[LOAD_COUNT] > 0 or run.loop_body.shape[0] > 0:
+    if run.counts[ws.LOAD_COUNT] > 0 or run.loop_body.shape[0] > 0:
         place_in_world(nodes, run.opened, count, c.joint_data, c.composite, run.world)
         express_loads(plan, c, run)
     updated = 0
     arrays = node_arrays(plan, mechanism, c)
     for k in range(count):
         node = run.opened[k]
-        if run.flag[node] & DIRTY:
+        if run.flag[node] & ws.DIRTY:
             updated += 1
             if not assemble_node(arrays, node):
                 return nodes[node, INDEX]
-            run.flag[node] |= STALE
+            run.flag[node] |= ws.STALE
     close_marked(plan, mechanism, c, run)
-    run.counts[UPDATED_COUNT] = updated
+    run.counts[ws.UPDATED_COUNT] = updated
     return -1
 
 
@@ -85,11 +72,11 @@ def flush(plan, mechanism, c, run):
 def close_marked(plan, mechanism, c, run):
     """Closes the nodes marked CLOSING, children before parents; the coefficients of all open nodes are up to date."""
     left = 0
-    for k in range(run.counts[OPEN_COUNT]):
+    for k in range(run.counts[ws.OPEN_COUNT]):
         node = run.opened[k]
-        flag = run.flag[node] & (255 - DIRTY)
-        if flag & CLOSING:
-            if flag & STALE:
+        flag = run.flag[node] & (255 - ws.DIRTY)
+        if flag & ws.CLOSING:
+            if flag & ws.STALE:
                 update_factor_at_rest(plan, mechanism, c, node)
                 refresh_lost(plan, mechanism, c, node)
             run.flag[node] = 0
@@ -98,8 +85,8 @@ def close_marked(plan, mechanism, c, run):
             run.flag[node] = flag
             run.opened[left] = node
             left += 1
-    run.counts[OPEN_COUNT] = left
-    run.counts[SORTED_COUNT] = left
+    run.counts[ws.OPEN_COUNT] = left
+    run.counts[ws.SORTED_COUNT] = left
 
 
 @inlined

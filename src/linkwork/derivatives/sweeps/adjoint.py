@@ -56,7 +56,7 @@ def forward_adjoint(primal, adjoint):
         p = bias_to_parent(s.tree, s.body, s.dof, i, g.weights, load6(g.adjoint, i, at.WRENCH), s.work, s.dof_work)
         parent = s.tree[i, layout.PARENT]
         if parent >= 0:
-            add_to6(g.adjoint, parent, at.WRENCH, to_parent(s.tree, i, s.work, p))
+            add_to6(g.adjoint, parent, at.WRENCH, to_parent(i, s.work, p))
     for i in range(n):
         above = from_parent(s.tree, i, s.work, g.adjoint, at.VIRTUAL)
         w = solved_twist(s.tree, s.body, i, above, s.work, s.dof_work, g.mu)
@@ -130,12 +130,12 @@ def gradients_leaf_to_root(s, g, acceleration, sign):
         kind = s.tree[i, layout.KIND]
         if kind == layout.HELICAL:
             B = helical_gradients(s, g, i, F, A, B, acceleration, sign)
-            F, A, B = to_parent(s.tree, i, s.work, F), to_parent(s.tree, i, s.work, A), to_parent(s.tree, i, s.work, B)
+            F, A, B = to_parent(i, s.work, F), to_parent(i, s.work, A), to_parent(i, s.work, B)
         elif kind == layout.COMPOUND:
             F, A, B = compound_gradients(s, g, i, F, A, B, acceleration, sign)
         else:
             B = ball_gradients(s, g, i, F, A, B, acceleration, sign)
-            F, A, B = to_parent(s.tree, i, s.work, F), to_parent(s.tree, i, s.work, A), to_parent(s.tree, i, s.work, B)
+            F, A, B = to_parent(i, s.work, F), to_parent(i, s.work, A), to_parent(i, s.work, B)
         if parent >= 0:
             add_to6(g.adjoint, parent, at.WRENCH, F)
             add_to6(g.adjoint, parent, at.MOMENTUM, A)

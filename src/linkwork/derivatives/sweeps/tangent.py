@@ -208,7 +208,7 @@ def passive_changes(s, t, i):
             passive += t.ddof[j, layout.DAMPING] * s.v[j] + t.ddof[j, layout.STIFFNESS] * (s.q[k] - s.rest[k])
             passive += t.ddof[j, layout.ARMATURE] * s.qdd[j]
         t.result[j] = passive
-        turned = to_parent(s.tree, i, s.work, cross_force(scale6(t.dq[j], helical_twist(s.body, i)), F))
+        turned = to_parent(i, s.work, cross_force(scale6(t.dq[j], helical_twist(s.body, i)), F))
     else:
         turned = passive_changes_general(s, t, i, F)
     return turned
@@ -235,7 +235,7 @@ def passive_changes_general(s, t, i, F):
             F = wrench_to_parent(R, p, F)
         turned = wrench_to_parent(load9(s.body, i, layout.ROTATION), load3(s.body, i, layout.POSITION), turned)
     else:
-        turned = to_parent(s.tree, i, s.work, cross_force(ball_twist(s.tree, s.body, i, t.dq), F))
+        turned = to_parent(i, s.work, cross_force(ball_twist(s.tree, s.body, i, t.dq), F))
     return turned
 
 
@@ -244,8 +244,8 @@ def hand_up(s, t, i, change, turned):
     """f and df to the parent."""
     parent = s.tree[i, layout.PARENT]
     if parent >= 0:
-        add_to6(t.tangent, parent, at.THROUGH, to_parent(s.tree, i, s.work, load6(t.tangent, i, at.THROUGH)))
-        add_to6(t.tangent, parent, at.D_THROUGH, add6(to_parent(s.tree, i, s.work, change), turned))
+        add_to6(t.tangent, parent, at.THROUGH, to_parent(i, s.work, load6(t.tangent, i, at.THROUGH)))
+        add_to6(t.tangent, parent, at.D_THROUGH, add6(to_parent(i, s.work, change), turned))
 
 
 @inlined

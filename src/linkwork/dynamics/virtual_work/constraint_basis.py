@@ -8,7 +8,7 @@ the rest: a joint of any kind, with rotors or without, is one 6x6 block, and a c
 
 import math
 
-from linkwork.core.jit import inlined, kernel, routine
+from linkwork.core.jit import inlined, routine
 from linkwork.model.kernels.joint_kernels import helical_twist
 from linkwork.model.layout import ARMATURE, CENTER, COMPOUND, DOF, FREE, HELICAL, KIND, SPHERICAL, V
 from linkwork.spatial.memory import load3, store6
@@ -145,9 +145,3 @@ def compound_basis(tree, dof, i, S, B, o, E, a):
         for r in range(6):
             B[o + 8 * r + 6 - nd + d] = root * E[j + d, r]
     return True
-
-
-@kernel
-def basis_of_joint(tree, body, dof, i, S, B, E, scratch):
-    """`joint_basis` of one joint, from Python: for tests and for loops."""
-    return joint_basis(tree, body, dof, i, S, B, 0, E, scratch)

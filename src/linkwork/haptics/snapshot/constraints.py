@@ -84,7 +84,7 @@ class Constraints:
         if system is not None:
             self._add_loop_forces(held, system, bodies, reach, moved[0, k:])
         if rows.force.size:
-            self._write_rows(held, bodies, rows, reach)
+            self._write_rows(held, rows, reach)
 
     def _state(self) -> tuple[FloatArray, FloatArray]:
         state = self._source.state()
@@ -123,7 +123,7 @@ class Constraints:
         force = force_loops(system, 0.5 * (A + A.T), actual.ravel())
         held.ports.acceleration[:] += np.einsum("p,pij->ij", force, reach.answers[:p, :k])
 
-    def _write_rows(self, held: Held, bodies: IntArray, rows: Rows, reach: Reach) -> None:
+    def _write_rows(self, held: Held, rows: Rows, reach: Reach) -> None:
         """G of equation (6), into the snapshot."""
         k = held.ports.bodies.size
         A = np.einsum("pij,qij->pq", reach.wrenches, reach.answers)

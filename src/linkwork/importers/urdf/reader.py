@@ -47,7 +47,7 @@ def load_urdf(path: str | Path, *, floating: bool = False, strict: bool = False,
     if not strict:
         weld_what_weighs_nothing(links, above, parents_first, report)
         accept_unphysical_inertia(links, above, parents_first, not floating, report)
-    names = _body_names(links, above, root, floating, report)
+    names = _body_names(links, root, floating, report)
     linkage = Linkage(robot.attributes.get("name", "").strip() or Path(path).stem)
     taken = {joint.name for joint in joints}
     for name in parents_first:
@@ -79,9 +79,7 @@ def _parents_first(root: str, joints: list[UrdfJoint]) -> list[str]:
     return order
 
 
-def _body_names(
-    links: dict[str, Link], above: dict[str, UrdfJoint], root: str, floating: bool, report: Report
-) -> dict[str, str]:
+def _body_names(links: dict[str, Link], root: str, floating: bool, report: Report) -> dict[str, str]:
     """Body name of each link: its own, but a link called "world" is the ground itself, or is renamed."""
     names = {name: name for name in links}
     if WORLD in links:

@@ -109,7 +109,7 @@ def net(
         hanging.attach_to(made, f"c{c}_", start=("world", Pinned(), place))
     for r in range(1, rows + 1):
         for c in range(columns - 1):
-            knots = [_knot(f"c{k}_column", r * segments, rows * segments, ell) for k in (c, c + 1)]
+            knots = [_knot(f"c{k}_column", r * segments, ell) for k in (c, c + 1)]
             poses = [Pose.raw(tuple(turn.ravel().tolist()), (x, 0.0, 0.0)) for _, x in knots]  # type: ignore[arg-type]
             across.attach_to(
                 made, f"r{r}_{c}_", start=(knots[0][0], Pinned(), poses[0]), end=(knots[1][0], Pinned(), poses[1])
@@ -117,6 +117,6 @@ def net(
     return made
 
 
-def _knot(name: str, joint: int, joints: int, ell: float) -> tuple[str, float]:
+def _knot(name: str, joint: int, ell: float) -> tuple[str, float]:
     """The body of a rod at `joint` segments from its start, and where in it [m]."""
     return f"{name}_{joint}", 0.5 * ell

@@ -104,14 +104,13 @@ def rod_numbers(
         raise ModelError(f"rod: it is {L:g} m long; squares of lengths above {LONGEST:g} m overflow.", about="length")
     shape = _section(radius, section)
     stuff = _material(material, shape)
-    bend = _given(EI, "EI", None if stuff is None or shape is None else _pair(stuff.E, shape))
+    bend = _given(EI, None if stuff is None or shape is None else _pair(stuff.E, shape))
     if bend is None:
         raise ModelError(
             "rod: EI is not given; give EI, or material=lw.Material(E=...) with a radius or section.", about="EI"
         )
     heavy = _given(
         mass_per_length,
-        "mass_per_length",
         None if stuff is None or shape is None or stuff.density is None else stuff.density * shape.area,
     )
     if heavy is None:
@@ -142,7 +141,7 @@ def rod_numbers(
     twisting = _twisting(GJ, stuff, shape, bending, s)
     stretching = _stretching(EA, stuff, shape, s)
     stations = np.concatenate([[0.0], s, [L]])
-    masses = _spread(heavy, 0.5 * (stations[1:] + stations[:-1]), "mass_per_length", 1, n)[:, 0] * np.diff(stations)
+    masses = _spread(heavy, 0.5 * (stations[1:] + stations[:-1]), "mass_per_length", 1)[:, 0] * np.diff(stations)
     if shape is None:
         shape = _guessed_section(bending, stretching)
     lag = 0.0 if damping is None else (damping if isinstance(damping, RodDamping) else RodDamping(time=damping)).lag
@@ -230,11 +229,11 @@ def _pair(E: float, shape: Section) -> tuple[float, float]:
     return E * shape.about_y, E * shape.about_z
 
 
-def _given(value: Any, what: str, otherwise: Any) -> Any:
+def _given(value: Any, otherwise: Any) -> Any:
     return otherwise if value is None else value
 
 
-def _spread(value: Any, s: FloatArray, what: str, columns: int, joints: int | None = None) -> FloatArray:
+def _spread(value: Any, s: FloatArray, what: str, columns: int) -> FloatArray:
     """A number, a pair, rows per joint or a function of the length, at the lengths s, shape (m, columns)."""
     m = s.size
     try:
@@ -244,9 +243,9 @@ def _spread(value: Any, s: FloatArray, what: str, columns: int, joints: int | No
         elif columns == 2 and not callable(value) and rows.shape == (2,) and m != 2:
             rows = np.tile(rows, (m, 1))
         elif rows.ndim == 1:
-            rows = _per_joint(rows, m, what)[:, None]
+            rows = _per_joint(rows, m)[:, None]
         elif not callable(value):
-            rows = _per_joint(rows, m, what)
+            rows = _per_joint(rows, m)
         rows = np.broadcast_to(rows.astype(float), (m, columns))
     except (TypeError, ValueError, OverflowError) as error:
         raise ModelError(
@@ -262,7 +261,7 @@ def _spread(value: Any, s: FloatArray, what: str, columns: int, joints: int | No
     return np.array(rows)
 
 
-def _per_joint(rows: FloatArray, m: int, what: str) -> FloatArray:
+def _per_joint(rows: FloatArray, m: int) -> FloatArray:
     """Rows for m places from rows at even places along the rod."""
     if rows.shape[0] == 0:
         raise ValueError("it is empty")

@@ -60,7 +60,7 @@ def build_tree(
     if len(held) > 0:
         root, closing = int(held[0]), _furthest_bonds(turning, group, int(group[held[0]]))
         turning = [bond for bond in turning if bond not in set(closing)]
-    order, parent, bond = _walk(atoms, turning, group, members, root)
+    order, parent, bond = _walk(turning, group, members, root)
     still = _carriers(len(atoms), group, order, bond, closing)
     linkage = Linkage(name, gravity=(0.0, 0.0, 0.0))
     straight: list[int] = []
@@ -166,7 +166,7 @@ def _rigid_groups(
 
 
 def _walk(
-    atoms: AtomTable, turning: Sequence[Bond], group: IntArray, members: list[list[int]], root: int | None
+    turning: Sequence[Bond], group: IntArray, members: list[list[int]], root: int | None
 ) -> tuple[list[int], dict[int, int], dict[int, Bond]]:
     """Groups from the bases outward, the parent of each, and the bond (near atom, far atom) each turns about."""
     links: list[list[Bond]] = [[] for _ in members]

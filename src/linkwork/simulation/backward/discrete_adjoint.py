@@ -21,6 +21,7 @@ from linkwork.core.jit import inlined, kernel
 from linkwork.core.subnormals import flush_subnormals, restore_mode
 from linkwork.model.kernels.joint_kernels import body_motion, helical_twist
 from linkwork.model.layout import DOF, HELICAL, KIND, PARENT, V
+from linkwork.simulation.integrators.variational import discrete_newton as newton
 from linkwork.simulation.integrators.variational.discrete_body import (
     cayley_vector,
     center_and_inertia,
@@ -30,20 +31,6 @@ from linkwork.simulation.integrators.variational.discrete_body import (
     turn_matrix_less_one,
 )
 from linkwork.simulation.integrators.variational.discrete_newton import (
-    COLUMN_D,
-    D_D,
-    K_,
-    MISSING,
-    P_0,
-    P_1,
-    P_D,
-    R_0,
-    R_1,
-    RHO_D,
-    ROW_D,
-    S_0,
-    S_1,
-    TURN,
     displace,
     end_rotation,
     invert_in_place,
@@ -139,18 +126,18 @@ def discrete_momenta(table, h):
     """Poses at both ends, displacements and momenta of all bodies."""
     s = discrete_of(table)
     mode = flush_subnormals()
-    at_start = s.change_dof[:, S_0 : S_0 + 6]
-    at_end = s.change_dof[:, S_1 : S_1 + 6]
+    at_start = s.change_dof[:, newton.S_0 : newton.S_0 + 6]
+    at_end = s.change_dof[:, newton.S_1 : newton.S_1 + 6]
     for i in range(s.tree.shape[0]):
         R, p, _, _ = body_motion(s.tree, s.body, s.screws, i, s.start, s.start_v, at_start)
-        store9(s.change, i, R_0, R)
-        store3(s.change, i, P_0, p)
+        store9(s.change, i, newton.R_0, R)
+        store3(s.change, i, newton.P_0, p)
         turn, d, R0, joint, p1 = displace(s, i, at_end)
-        store9(s.change, i, R_1, end_rotation(R0, joint))
-        store3(s.change, i, P_1, p1)
+        store9(s.change, i, newton.R_1, end_rotation(R0, joint))
+        store3(s.change, i, newton.P_1, p1)
         if s.tree[i, KIND] == HELICAL:
-            store6(s.change_dof, s.tree[i, V], S_0, helical_twist(s.body, i))
-            store6(s.change_dof, s.tree[i, V], S_1, helical_twist(s.body, i))
+            store6(s.change_dof, s.tree[i, V], newton.S_0, helical_twist(s.body, i))
+            store6(s.change_dof, s.tree[i, V], newton.S_1, helical_twist(s.body, i))
         store6(s.at_start, i, 0, momentum_at_start(s.body, i, turn, d, h))
         momentum, _ = momentum_at_end(s.body, i, turn, d, h)
         store6(s.at_end, i, 0, momentum)
@@ -167,11 +154,11 @@ def discrete_adjoint(table, h):
     mode = flush_subnormals()
     bad = SOLVED
     for i in range(s.tree.shape[0]):
-        K = change_of_momentum(s.body, i, load4(s.change, i, TURN), h)
-        store_block(s.change, i, K_, K)
+        K = change_of_momentum(s.body, i, load4(s.change, i, newton.TURN), h)
+        store_block(s.change, i, newton.K_, K)
         U = load6(s.weights, i, 0)
         ahead = add6(twist_times_block(to_start(s.change, i, U), K), cross_force(U, load6(s.at_end, i, 0)))
-        store6(s.change, i, MISSING, ahead)
+        store6(s.change, i, newton.MISSING, ahead)
         store6(s.virtual, i, 0, ahead)  # kept for the gradient with respect to the start
     for i in range(s.tree.shape[0] - 1, -1, -1):
         if bad == SOLVED and not eliminate_transposed(s, i):
@@ -186,7 +173,7 @@ def discrete_adjoint(table, h):
 @inlined
 def displacement(change, i):
     """Rotation and translation of the frame of body i within the step."""
-    return add9(IDENTITY3, turn_matrix_less_one(load4(change, i, TURN))), load3(change, i, P_D)
+    return add9(IDENTITY3, turn_matrix_less_one(load4(change, i, newton.TURN))), load3(change, i, newton.P_D)
 
 
 @inlined
@@ -199,16 +186,16 @@ def to_start(change, i, V_):
 @inlined
 def eliminate_transposed(s, i):
     """Body i of the first sweep; False where its joint resists with nothing."""
-    K = load_block(s.change, i, K_)
-    r = load6(s.change, i, MISSING)
+    K = load_block(s.change, i, newton.K_)
+    r = load6(s.change, i, newton.MISSING)
     j = s.tree[i, V]
     nd = s.tree[i, DOF]
     a = s.change_dof
     step_pivots(a, j, nd, K)
     for d in range(nd):
-        a[j + d, RHO_D] = dot6(load6(a, j + d, S_1), r) + s.right[j + d]
+        a[j + d, newton.RHO_D] = dot6(load6(a, j + d, newton.S_1), r) + s.right[j + d]
         for e in range(nd):
-            a[j + d, D_D + e] += s.joint[j + d, e]
+            a[j + d, newton.D_D + e] += s.joint[j + d, e]
     if not invert_in_place(a, j, nd):
         return False
     parent = s.tree[i, PARENT]
@@ -216,11 +203,11 @@ def eliminate_transposed(s, i):
         for d in range(nd):
             x = 0.0  # of D⁻ᵀ ρ
             for e in range(nd):
-                x += a[j + e, D_D + d] * a[j + e, RHO_D]
-            r = sub6(r, scale6(x, load6(a, j + d, ROW_D)))
+                x += a[j + e, newton.D_D + d] * a[j + e, newton.RHO_D]
+            r = sub6(r, scale6(x, load6(a, j + d, newton.ROW_D)))
         pass_on(s, i, parent, less_joint(a, j, nd, K))
-        up = wrench_to_parent(load9(s.change, i, R_1), load3(s.change, i, P_1), r)
-        add_to6(s.change, parent, MISSING, up)
+        up = wrench_to_parent(load9(s.change, i, newton.R_1), load3(s.change, i, newton.P_1), r)
+        add_to6(s.change, parent, newton.MISSING, up)
     return True
 
 
@@ -232,41 +219,43 @@ def substitute_transposed(s):
         parent = s.tree[i, PARENT]
         w = ZERO6
         if parent >= 0:
-            w = twist_to_child(load9(s.change, i, R_0), load3(s.change, i, P_0), load6(s.change, parent, MISSING))
+            w = twist_to_child(
+                load9(s.change, i, newton.R_0), load3(s.change, i, newton.P_0), load6(s.change, parent, newton.MISSING)
+            )
         j = s.tree[i, V]
         nd = s.tree[i, DOF]
         for d in range(nd):
-            a[j + d, RHO_D] -= dot6(load6(a, j + d, COLUMN_D), w)
+            a[j + d, newton.RHO_D] -= dot6(load6(a, j + d, newton.COLUMN_D), w)
         for d in range(nd):
             x = 0.0
             for e in range(nd):
-                x += a[j + e, D_D + d] * a[j + e, RHO_D]
+                x += a[j + e, newton.D_D + d] * a[j + e, newton.RHO_D]
             s.y[j + d] = x
-            w = add6(w, scale6(x, load6(a, j + d, S_0)))
-        store6(s.change, i, MISSING, w)
+            w = add6(w, scale6(x, load6(a, j + d, newton.S_0)))
+        store6(s.change, i, newton.MISSING, w)
 
 
 @inlined
 def starts_leaf_to_root(s, h):
     """Gradients with respect to q and inertias of (Ad U - w) · Λ₀ of all bodies; w into `virtual`."""
     for i in range(s.tree.shape[0]):
-        turn = load4(s.change, i, TURN)
+        turn = load4(s.change, i, newton.TURN)
         K = change_of_momentum(s.body, i, turn, h)
-        w = load6(s.change, i, MISSING)
+        w = load6(s.change, i, newton.MISSING)
         ahead = sub6(load6(s.virtual, i, 0), twist_times_block(w, K))
         R, p = displacement(s.change, i)
         store6(s.virtual, i, 0, w)
-        store6(s.change, i, MISSING, scale6(-1.0, wrench_to_parent(R, p, ahead)))
+        store6(s.change, i, newton.MISSING, scale6(-1.0, wrench_to_parent(R, p, ahead)))
         if s.by_inertias.shape[0] > 0:
             weights = sub6(to_start(s.change, i, load6(s.weights, i, 0)), w)
             store10(s.by_inertias, i, 0, momentum_by_inertia(s.body, i, turn, p, h, weights))
     for i in range(s.tree.shape[0] - 1, -1, -1):
-        g = load6(s.change, i, MISSING)
+        g = load6(s.change, i, newton.MISSING)
         for j in range(s.tree[i, V], s.tree[i, V] + s.tree[i, DOF]):
-            s.by_start[j] = dot6(load6(s.change_dof, j, S_0), g)
+            s.by_start[j] = dot6(load6(s.change_dof, j, newton.S_0), g)
         if s.tree[i, PARENT] >= 0:
-            up = wrench_to_parent(load9(s.change, i, R_0), load3(s.change, i, P_0), g)
-            add_to6(s.change, s.tree[i, PARENT], MISSING, up)
+            up = wrench_to_parent(load9(s.change, i, newton.R_0), load3(s.change, i, newton.P_0), g)
+            add_to6(s.change, s.tree[i, PARENT], newton.MISSING, up)
 
 
 @inlined

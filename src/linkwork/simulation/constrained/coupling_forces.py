@@ -96,7 +96,7 @@ def answer_to_coupling(table, k, count):
     forget_drives(x)  # those of the last solution
     drive_coupled(x, k, 1.0)
     clear_members(x, count)
-    respond_members(s, x, count, x.push, True, x.change, True)
+    respond_members(s, x, count, x.push, x.change)
     forget_drives(x)
 
 

@@ -1,13 +1,11 @@
 """How a linkage answers impulses on its bodies: M⁻¹Jᵀ from the articulated inertias that `aba` left behind.
 
-Up from the body that is pushed, down to the bodies of interest; `joint_solve` has the step of one joint.
+Up from the body that is pushed, down to the bodies of interest; `aba` has the step of one joint.
 The same numbers are accelerations for wrenches, velocities for impulses and displacements for what closes a gap.
 """
 
 from linkwork.core.jit import inlined, routine
-from linkwork.dynamics.aba import D_D, DINV, EFFORT_D, P_, R_, S_D, U_, U_D
-from linkwork.dynamics.joint_solve import move_freedom, move_freedoms, push_freedom, push_freedoms
-from linkwork.model.kernels.joint_kernels import helical_twist
+from linkwork.dynamics.aba import EFFORT_D, P_, R_, move_one, move_several, push_one, push_several
 from linkwork.model.layout import DOF, HELICAL, KIND, PARENT, V
 from linkwork.simulation.constrained.constraints import constraints_of
 from linkwork.simulation.moving import moving_of
@@ -24,7 +22,7 @@ def push_up(s, i, p, drive, is_driven, effort):
     if s.tree[i, KIND] == HELICAL:
         j = s.tree[i, V]
         given = drive[j] if is_driven else 0.0
-        effort[j], p = push_freedom(helical_twist(s.body, i), load6(s.work, i, U_), s.work[i, DINV], given, p)
+        effort[j], p = push_one(s.body, s.work, i, given, p)
     else:
         p = push_through_joint(s, i, p, drive, is_driven, effort)
     return wrench_to_parent(load9(s.work, i, R_), load3(s.work, i, P_), p)
@@ -33,10 +31,10 @@ def push_up(s, i, p, drive, is_driven, effort):
 @routine
 def push_through_joint(s, i, p, drive, is_driven, effort):
     """The same for a joint of several freedoms, in the axes of its body."""
-    j, n, a = s.tree[i, V], s.tree[i, DOF], s.dof_work
-    for d in range(n):
+    j = s.tree[i, V]
+    for d in range(s.tree[i, DOF]):
         effort[j + d] = drive[j + d] if is_driven else 0.0
-    return push_freedoms(a[:, S_D : S_D + 6], a[:, U_D : U_D + 6], a[:, D_D : D_D + 6], effort, j, n, p)
+    return push_several(s.tree, i, p, s.dof_work, effort)
 
 
 @routine
@@ -46,11 +44,10 @@ def pull_down(tree, body, work, dof_work, i, above, effort, has_effort, out, wri
     if tree[i, KIND] == HELICAL:
         return pull_down_hinge(tree, body, work, i, above, effort, has_effort, to)
     a = twist_to_child(load9(work, i, R_), load3(work, i, P_), above)
-    j, n = tree[i, V], tree[i, DOF]
-    for d in range(n):  # what `aba` kept there has served
+    j = tree[i, V]
+    for d in range(tree[i, DOF]):  # what `aba` kept there has served
         dof_work[j + d, EFFORT_D] = effort[j + d] if has_effort else 0.0
-    S, U, D = dof_work[:, S_D : S_D + 6], dof_work[:, U_D : U_D + 6], dof_work[:, D_D : D_D + 6]
-    return move_freedoms(S, U, D, dof_work[:, EFFORT_D], j, n, a, to)
+    return move_several(tree, i, a, dof_work, to)
 
 
 @inlined
@@ -59,7 +56,7 @@ def pull_down_hinge(tree, body, work, i, above, effort, has_effort, to):
     a = twist_to_child(load9(work, i, R_), load3(work, i, P_), above)
     j = tree[i, V]
     u = effort[j] if has_effort else 0.0
-    to[j], a = move_freedom(helical_twist(body, i), load6(work, i, U_), work[i, DINV], u, a)
+    to[j], a = move_one(body, work, i, u, a)
     return a
 
 
@@ -111,23 +108,23 @@ def clear_members(x, count):
 
 
 @inlined
-def move_body(s, x, i, has_effort, out, writes):
-    """`answer` of body i, whose parent has it; of its joint as `pull_down` says."""
+def move_body(s, x, i, has_effort, out):
+    """`answer` of body i, whose parent has it; of its joint into `out`."""
     parent = s.tree[i, PARENT]
     above = load6(x.answer, parent, 0) if parent >= 0 else ZERO6
     if s.tree[i, KIND] == HELICAL:  # the hot path: a call would take as long
-        a = pull_down_hinge(s.tree, s.body, s.work, i, above, x.effort, has_effort, out if writes else x.effort)
+        a = pull_down_hinge(s.tree, s.body, s.work, i, above, x.effort, has_effort, out)
     else:
-        a = pull_down(s.tree, s.body, s.work, s.dof_work, i, above, x.effort, has_effort, out, writes)
+        a = pull_down(s.tree, s.body, s.work, s.dof_work, i, above, x.effort, has_effort, out, True)
     store6(x.answer, i, 0, a)
 
 
 @routine
-def respond_members(s, x, count, drive, is_driven, out, writes):
-    """`answer` of so many `members` to the wrenches in `bias_up` and efforts `drive`; joints as `pull_down` says."""
-    push_members(s, x, count, drive, is_driven)
+def respond_members(s, x, count, drive, out):
+    """`answer` of so many `members` to the wrenches in `bias_up` and efforts `drive`; of their joints into `out`."""
+    push_members(s, x, count, drive, True)
     for e in range(count):
-        move_body(s, x, x.members[e], True, out, writes)
+        move_body(s, x, x.members[e], True, out)
 
 
 @routine
@@ -135,7 +132,7 @@ def respond_all(s, x, count, drive, is_driven, out):
     """The same for all bodies, `members` being those that are marked; takes the marks away."""
     push_members(s, x, count, drive, is_driven)
     for i in range(s.tree.shape[0]):
-        move_body(s, x, i, x.mark[i] != 0, out, True)
+        move_body(s, x, i, x.mark[i] != 0, out)
         x.mark[i] = 0
 
 

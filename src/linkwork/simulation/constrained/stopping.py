@@ -9,8 +9,16 @@ nothing else acts. What is solved for is the change Δv of the other joints' vel
 """
 
 from linkwork.core.jit import routine
-from linkwork.dynamics.aba import EFFORT_D, P_, R_, S_D, U_SMALL, accelerations_root_to_leaf, inertias_leaf_to_root
-from linkwork.dynamics.from_rest import begin_body
+from linkwork.dynamics.aba import (
+    EFFORT_D,
+    P_,
+    R_,
+    S_D,
+    U_SMALL,
+    accelerations_root_to_leaf,
+    begin_body,
+    inertias_leaf_to_root,
+)
 from linkwork.model.kernels.joint_kernels import body_motion
 from linkwork.model.layout import DOF, FIXED, KIND, V
 from linkwork.simulation.moving import moving_of

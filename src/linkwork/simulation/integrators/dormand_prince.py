@@ -8,22 +8,9 @@ import math
 
 from linkwork.core.jit import inlined, routine
 from linkwork.model.layout import DOF, FREE, KIND, SPHERICAL, Q, V
+from linkwork.simulation import moving as mv
 from linkwork.simulation.integrators.chart import DONE, EVALUATE, integrate, rates
-from linkwork.simulation.moving import (
-    ATOL,
-    ERROR,
-    ERROR_BEFORE,
-    OK,
-    PASSED,
-    REJECTED,
-    RTOL,
-    STAGE,
-    SUBSTEP,
-    SUBSTEP_WISH,
-    SUBSTEPS,
-    SUBSTEPS_VANISH,
-    moving_of,
-)
+from linkwork.simulation.moving import moving_of
 from linkwork.simulation.stepping.integrator import Integrator
 
 # Dormand and Prince 1980, table 2; the last row of stages is the solution of order five.
@@ -54,10 +41,10 @@ RATE_U, RATE_V, SUB_Q, SUB_V = 0, 7, 14, 15  # rows of `stages`: rates of the se
 @inlined
 def begin(table, h):
     s = moving_of(table)
-    s.counts[STAGE] = 0
-    s.counts[REJECTED] = 0
-    s.numbers[PASSED] = 0.0
-    s.numbers[ERROR_BEFORE] = LEAST_ERROR
+    s.counts[mv.STAGE] = 0
+    s.counts[mv.REJECTED] = 0
+    s.numbers[mv.PASSED] = 0.0
+    s.numbers[mv.ERROR_BEFORE] = LEAST_ERROR
     for k in range(s.v.shape[0]):
         s.u[k] = 0.0
     keep_state(s)
@@ -75,8 +62,8 @@ def keep_state(s):
 @routine
 def resume(table, h, bad):
     s = moving_of(table)
-    stage = s.counts[STAGE]
-    if bad != OK:
+    stage = s.counts[mv.STAGE]
+    if bad != mv.OK:
         return bad if stage == 0 else reject(table, h, math.inf)
     rates(table, s.stages[RATE_U + stage])
     for k in range(s.v.shape[0]):
@@ -84,8 +71,8 @@ def resume(table, h, bad):
     if stage == LAST:
         return judge(table, h)
     if stage == 0:
-        if not math.isfinite(s.numbers[SUBSTEP_WISH]):
-            s.numbers[SUBSTEP_WISH] = cautious(table, h)
+        if not math.isfinite(s.numbers[mv.SUBSTEP_WISH]):
+            s.numbers[mv.SUBSTEP_WISH] = cautious(table, h)
         set_substep(s, h)
     go_to_stage(table, stage + 1)
     return EVALUATE
@@ -93,16 +80,16 @@ def resume(table, h, bad):
 
 @inlined
 def set_substep(s, h):
-    left = h - s.numbers[PASSED]
-    wish = s.numbers[SUBSTEP_WISH]
-    s.numbers[SUBSTEP] = left if wish >= 0.99 * left else min(wish, 0.5 * left)  # no sliver at the end
+    left = h - s.numbers[mv.PASSED]
+    wish = s.numbers[mv.SUBSTEP_WISH]
+    s.numbers[mv.SUBSTEP] = left if wish >= 0.99 * left else min(wish, 0.5 * left)  # no sliver at the end
 
 
 @routine
 def go_to_stage(table, stage):
     """To the point that a row of the tableau makes of the stages before."""
     s = moving_of(table)
-    h = s.numbers[SUBSTEP]
+    h = s.numbers[mv.SUBSTEP]
     for k in range(s.v.shape[0]):
         u = 0.0
         v = 0.0
@@ -112,7 +99,7 @@ def go_to_stage(table, stage):
         s.u[k] = h * u
         s.v[k] = s.stages[SUB_V, k] + h * v
     integrate(s.tree, s.stages[SUB_Q], s.u, 1.0, s.q)
-    s.counts[STAGE] = stage
+    s.counts[mv.STAGE] = stage
 
 
 @inlined
@@ -131,9 +118,9 @@ def size_of_coordinate(s, row, i, d):
 def errors(table):
     """Estimated error of the substep: as a part of what is allowed, and as it is, in the worst coordinate or velocity."""
     s = moving_of(table)
-    h = s.numbers[SUBSTEP]
-    rtol = s.numbers[RTOL]
-    atol = s.numbers[ATOL]
+    h = s.numbers[mv.SUBSTEP]
+    rtol = s.numbers[mv.RTOL]
+    atol = s.numbers[mv.ATOL]
     ratio = 0.0
     largest = 0.0
     for i in range(s.tree.shape[0]):
@@ -164,18 +151,18 @@ def judge(table, h):
     ratio, largest = errors(table)
     if not ratio <= 1.0:
         return reject(table, h, ratio)
-    substep = s.numbers[SUBSTEP]
-    wish = s.numbers[SUBSTEP_WISH]
-    grow = MOST if ratio == 0.0 else SAFETY * ratio**-PROPORTION * s.numbers[ERROR_BEFORE] ** MEMORY
-    proposal = substep * min(1.0 if s.counts[REJECTED] else MOST, max(LEAST, grow))
+    substep = s.numbers[mv.SUBSTEP]
+    wish = s.numbers[mv.SUBSTEP_WISH]
+    grow = MOST if ratio == 0.0 else SAFETY * ratio**-PROPORTION * s.numbers[mv.ERROR_BEFORE] ** MEMORY
+    proposal = substep * min(1.0 if s.counts[mv.REJECTED] else MOST, max(LEAST, grow))
     # A substep cut short by the end of the step says little about the longer one that was wished for.
-    s.numbers[SUBSTEP_WISH] = max(wish, proposal) if substep < wish and not s.counts[REJECTED] else proposal
-    at_end = substep == h - s.numbers[PASSED]
-    s.numbers[PASSED] += substep
-    s.numbers[ERROR] += largest
-    s.numbers[ERROR_BEFORE] = max(ratio, LEAST_ERROR)
-    s.counts[REJECTED] = 0
-    s.counts[SUBSTEPS] += 1
+    s.numbers[mv.SUBSTEP_WISH] = max(wish, proposal) if substep < wish and not s.counts[mv.REJECTED] else proposal
+    at_end = substep == h - s.numbers[mv.PASSED]
+    s.numbers[mv.PASSED] += substep
+    s.numbers[mv.ERROR] += largest
+    s.numbers[mv.ERROR_BEFORE] = max(ratio, LEAST_ERROR)
+    s.counts[mv.REJECTED] = 0
+    s.counts[mv.SUBSTEPS] += 1
     if at_end:
         return DONE
     keep_state(s)
@@ -192,10 +179,10 @@ def reject(table, h, ratio):
     """Tries again from where the substep began, with a shorter one."""
     s = moving_of(table)
     shrink = max(LEAST, SAFETY * ratio**-0.2) if math.isfinite(ratio) else LEAST
-    s.numbers[SUBSTEP_WISH] = s.numbers[SUBSTEP] * shrink
-    s.counts[REJECTED] = 1
-    if s.numbers[SUBSTEP_WISH] < TINIEST * h:
-        return SUBSTEPS_VANISH
+    s.numbers[mv.SUBSTEP_WISH] = s.numbers[mv.SUBSTEP] * shrink
+    s.counts[mv.REJECTED] = 1
+    if s.numbers[mv.SUBSTEP_WISH] < TINIEST * h:
+        return mv.SUBSTEPS_VANISH
     set_substep(s, h)
     go_to_stage(table, 1)
     return EVALUATE
@@ -208,7 +195,7 @@ def cautious(table, h):
     speed = 0.0
     change = 0.0
     for k in range(s.v.shape[0]):
-        scale = s.numbers[ATOL] + s.numbers[RTOL] * abs(s.v[k])
+        scale = s.numbers[mv.ATOL] + s.numbers[mv.RTOL] * abs(s.v[k])
         speed = max(speed, abs(s.v[k]) / scale)
         change = max(change, abs(s.qdd[k]) / scale)
     return min(h, CAUTION * speed / change) if speed > 1e-5 and change > 1e-5 else CAUTION * h

@@ -16,31 +16,13 @@ import numpy as np
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.aba import TWIST
 from linkwork.model.layout import COMPOUND, DAMPING, DOF, HELICAL, KIND, Q, V
+from linkwork.simulation import moving as mv
 from linkwork.simulation.energy import energies
 from linkwork.simulation.integrators.chart import DONE, EVALUATE, integrate
 from linkwork.simulation.loading.accelerate import AT_MIDPOINT, load_wrench
 from linkwork.simulation.loading.acting import note_joints
 from linkwork.simulation.loading.motor_law import motor_law
-from linkwork.simulation.moving import (
-    ALLOWED,
-    BALANCED,
-    BEST,
-    IDLE,
-    ITERATIONS,
-    KINETIC_START,
-    LOADS,
-    MOTORS,
-    MU,
-    NOT_CONVERGED,
-    OK,
-    POTENTIAL_START,
-    REMEMBERED,
-    RESIDUAL,
-    SMALL_MATRIX,
-    UNBALANCED,
-    WEIGHT,
-    moving_of,
-)
+from linkwork.simulation.moving import moving_of
 from linkwork.simulation.stepping.integrator import Integrator
 from linkwork.spatial.memory import load6
 from linkwork.spatial.vectors import dot6
@@ -69,20 +51,20 @@ GUESS, RESIDUALS, IMAGES, BASIS = (
 def begin(table, h):
     s = moving_of(table)
     kinetic, potential = energies(table)
-    s.numbers[KINETIC_START] = kinetic
-    s.numbers[POTENTIAL_START] = potential
-    s.counts[BALANCED] = 1
+    s.numbers[mv.KINETIC_START] = kinetic
+    s.numbers[mv.POTENTIAL_START] = potential
+    s.counts[mv.BALANCED] = 1
     return begin_to_solve(table)
 
 
 @inlined
 def begin_to_solve(table):
     s = moving_of(table)
-    s.numbers[MU] = 0.0
-    s.numbers[BEST] = math.inf
-    s.counts[ITERATIONS] = 0
-    s.counts[IDLE] = 0
-    s.counts[REMEMBERED] = 0
+    s.numbers[mv.MU] = 0.0
+    s.numbers[mv.BEST] = math.inf
+    s.counts[mv.ITERATIONS] = 0
+    s.counts[mv.IDLE] = 0
+    s.counts[mv.REMEMBERED] = 0
     return EVALUATE
 
 
@@ -94,10 +76,10 @@ def give_up(table):
     along it to make up for what is missing. The rule alone is stable there.
     """
     s = moving_of(table)
-    if s.counts[BALANCED] == 0:
-        return NOT_CONVERGED
-    s.counts[BALANCED] = 0
-    s.counts[UNBALANCED] += 1
+    if s.counts[mv.BALANCED] == 0:
+        return mv.NOT_CONVERGED
+    s.counts[mv.BALANCED] = 0
+    s.counts[mv.UNBALANCED] += 1
     for k in range(s.q.shape[0]):
         s.q[k] = s.start_q[k]
     for k in range(s.v.shape[0]):
@@ -108,38 +90,40 @@ def give_up(table):
 @routine
 def resume(table, h, bad):
     s = moving_of(table)
-    if bad != OK:
-        return bad if s.counts[ITERATIONS] == 0 else give_up(table)
+    if bad != mv.OK:
+        return bad if s.counts[mv.ITERATIONS] == 0 else give_up(table)
     n = s.v.shape[0]
-    s.counts[ITERATIONS] += 1
-    if s.counts[ITERATIONS] == 1:  # at the start of the step: the first guess
+    s.counts[mv.ITERATIONS] += 1
+    if s.counts[mv.ITERATIONS] == 1:  # at the start of the step: the first guess
         largest = 0.0
         for k in range(n):
             s.stages[GUESS, k] = s.v[k] + 0.5 * h * s.qdd[k]
             largest = max(largest, abs(s.stages[GUESS, k]))
         s.stages[GUESS, n] = 0.0
-        s.numbers[WEIGHT] = largest if largest > 0.0 else 1.0  # μ stands behind the velocities as a velocity
+        s.numbers[mv.WEIGHT] = largest if largest > 0.0 else 1.0  # μ stands behind the velocities as a velocity
         return go_to_guess(table, h)
     form_image(table, h)
     size, scale = measure(table)
     if not math.isfinite(size):
         return give_up(table)
-    s.counts[IDLE] = 0 if size < 0.5 * s.numbers[BEST] else s.counts[IDLE] + 1
-    s.numbers[BEST] = min(s.numbers[BEST], size)
-    s.numbers[RESIDUAL] = size
-    s.numbers[ALLOWED] = SOLVE_TOLERANCE * scale
+    s.counts[mv.IDLE] = 0 if size < 0.5 * s.numbers[mv.BEST] else s.counts[mv.IDLE] + 1
+    s.numbers[mv.BEST] = min(s.numbers[mv.BEST], size)
+    s.numbers[mv.RESIDUAL] = size
+    s.numbers[mv.ALLOWED] = SOLVE_TOLERANCE * scale
     unseen = EPS * (1.0 + largest_of(s.start_q)) / h  # velocities that no coordinate would show
-    is_rounding = s.counts[IDLE] >= PATIENCE and size <= ROUNDING_FLOOR * scale + unseen
-    if size <= s.numbers[ALLOWED] or is_rounding:
-        newest = IMAGES + s.counts[REMEMBERED] - 1
-        left = s.stages[newest, n] / s.numbers[WEIGHT] - s.numbers[MU]  # of μ: below what is allowed, but steps add up
+    is_rounding = s.counts[mv.IDLE] >= PATIENCE and size <= ROUNDING_FLOOR * scale + unseen
+    if size <= s.numbers[mv.ALLOWED] or is_rounding:
+        newest = IMAGES + s.counts[mv.REMEMBERED] - 1
+        left = (
+            s.stages[newest, n] / s.numbers[mv.WEIGHT] - s.numbers[mv.MU]
+        )  # of μ: below what is allowed, but steps add up
         for k in range(n):
             s.u[k] = s.stages[newest, k] + left * s.stages[newest, k]
             s.v[k] = 2.0 * s.u[k] - s.start_v[k]
         integrate(s.tree, s.start_q, s.u, h, s.q)
-        s.numbers[MU] = 0.0
+        s.numbers[mv.MU] = 0.0
         return DONE
-    if s.counts[ITERATIONS] >= MAX_ITERATIONS:
+    if s.counts[mv.ITERATIONS] >= MAX_ITERATIONS:
         return give_up(table)
     next_guess(table)
     return go_to_guess(table, h)
@@ -159,7 +143,7 @@ def go_to_guess(table, h):
     n = s.v.shape[0]
     for k in range(n):
         s.v[k] = s.stages[GUESS, k]
-    s.numbers[MU] = s.stages[GUESS, n] / s.numbers[WEIGHT]
+    s.numbers[mv.MU] = s.stages[GUESS, n] / s.numbers[mv.WEIGHT]
     integrate(s.tree, s.start_q, s.v, 0.5 * h, s.q)
     return EVALUATE
 
@@ -173,22 +157,22 @@ def form_image(table, h):
     """
     s = moving_of(table)
     n = s.v.shape[0]
-    if s.counts[REMEMBERED] == HISTORY + 1:  # the oldest goes
+    if s.counts[mv.REMEMBERED] == HISTORY + 1:  # the oldest goes
         for r in range(HISTORY):
             for k in range(n + 1):
                 s.stages[RESIDUALS + r, k] = s.stages[RESIDUALS + r + 1, k]
                 s.stages[IMAGES + r, k] = s.stages[IMAGES + r + 1, k]
-        s.counts[REMEMBERED] = HISTORY
-    row = s.counts[REMEMBERED]
-    s.counts[REMEMBERED] = row + 1
+        s.counts[mv.REMEMBERED] = HISTORY
+    row = s.counts[mv.REMEMBERED]
+    s.counts[mv.REMEMBERED] = row + 1
     work = h * power_of_loads(table)
     for k in range(n):
-        s.u[k] = s.start_v[k] + 0.5 * h * s.qdd[k] + s.numbers[MU] * s.stages[GUESS, k]
+        s.u[k] = s.start_v[k] + 0.5 * h * s.qdd[k] + s.numbers[mv.MU] * s.stages[GUESS, k]
         s.v[k] = 2.0 * s.u[k] - s.start_v[k]
         s.stages[IMAGES + row, k] = s.u[k]
     work += h * power_of_joints(table, h)
     integrate(s.tree, s.start_q, s.u, h, s.q)
-    s.stages[IMAGES + row, n] = s.numbers[WEIGHT] * (s.numbers[MU] + missing(table, work))
+    s.stages[IMAGES + row, n] = s.numbers[mv.WEIGHT] * (s.numbers[mv.MU] + missing(table, work))
     for k in range(n + 1):
         s.stages[RESIDUALS + row, k] = s.stages[IMAGES + row, k] - s.stages[GUESS, k]
 
@@ -203,7 +187,7 @@ def power_of_joints(table, h):
         for d in range(s.tree[i, DOF]):
             j = s.tree[i, V] + d
             given = s.effort[j] - s.dof[j, DAMPING] * s.u[j]
-            if s.counts[MOTORS] > 0 and (kind == HELICAL or kind == COMPOUND):
+            if s.counts[mv.MOTORS] > 0 and (kind == HELICAL or kind == COMPOUND):
                 q = s.start_q[s.tree[i, Q] + d] + 0.5 * h * s.u[j]
                 given += motor_law(s.motor, s.strength, s.top_speed, j, q, s.u[j], 0.0, s.u[j])[0]
             total += given * s.u[j]
@@ -217,7 +201,7 @@ def power_of_loads(table):
     total = 0.0
     for i in range(s.wrench.shape[0]):
         total += dot6(load6(s.wrench, i, 0), load6(s.work, i, TWIST))
-    for k in range(s.counts[LOADS]):
+    for k in range(s.counts[mv.LOADS]):
         total += dot6(load_wrench(s, k), load6(s.work, s.load_body[k], TWIST))
     return total
 
@@ -226,12 +210,12 @@ def power_of_loads(table):
 def missing(table, work):
     """The change of μ that would bring the energy at the end of the step, where (q, v) stand, to where it belongs."""
     s = moving_of(table)
-    if s.counts[BALANCED] == 0:
+    if s.counts[mv.BALANCED] == 0:
         return 0.0
     kinetic, potential = energies(table)
-    gap = s.numbers[KINETIC_START] + s.numbers[POTENTIAL_START] + work - kinetic - potential
-    moving = s.numbers[KINETIC_START] + kinetic
-    involved = moving + abs(s.numbers[POTENTIAL_START]) + abs(potential)
+    gap = s.numbers[mv.KINETIC_START] + s.numbers[mv.POTENTIAL_START] + work - kinetic - potential
+    moving = s.numbers[mv.KINETIC_START] + kinetic
+    involved = moving + abs(s.numbers[mv.POTENTIAL_START]) + abs(potential)
     steady = ENERGY_ROUNDING * involved <= STEADY * 2.0 * moving
     if abs(gap) <= (ENERGY_ROUNDING if steady else SLOW_ROUNDING) * involved:
         return 0.0
@@ -243,7 +227,7 @@ def measure(table):
     """Largest entry of the newest residual, and the velocities it compares with."""
     s = moving_of(table)
     n = s.v.shape[0]
-    row = s.counts[REMEMBERED] - 1
+    row = s.counts[mv.REMEMBERED] - 1
     size = 0.0
     speed = 0.0
     change = 0.0
@@ -267,9 +251,9 @@ def next_guess(table):
     """
     s = moving_of(table)
     n = s.v.shape[0] + 1
-    newest = s.counts[REMEMBERED] - 1
-    upper = SMALL_MATRIX  # R, row-major, then Qᵀr
-    right = SMALL_MATRIX + HISTORY * HISTORY
+    newest = s.counts[mv.REMEMBERED] - 1
+    upper = mv.SMALL_MATRIX  # R, row-major, then Qᵀr
+    right = mv.SMALL_MATRIX + HISTORY * HISTORY
     for c in range(newest):
         before = 0.0
         for k in range(n):

@@ -4,23 +4,16 @@ from __future__ import annotations
 
 from linkwork.model.layout import DAMPING
 from linkwork.model.model import Model
-from linkwork.simulation.moving import (
-    DORMAND_PRINCE,
-    IMPLICIT_MIDPOINT,
-    KICK_DRIFT_KICK,
-    RUNGE_KUTTA,
-    SEMI_IMPLICIT_EULER,
-    VARIATIONAL,
-)
+from linkwork.simulation import moving as mv
 from linkwork.simulation.touches import has_limited_motors
 
 INTEGRATORS = {
-    "semi_implicit_euler": SEMI_IMPLICIT_EULER,
-    "rk4": RUNGE_KUTTA,
-    "dormand_prince": DORMAND_PRINCE,
-    "implicit_midpoint": IMPLICIT_MIDPOINT,
-    "kick_drift_kick": KICK_DRIFT_KICK,
-    "variational": VARIATIONAL,
+    "semi_implicit_euler": mv.SEMI_IMPLICIT_EULER,
+    "rk4": mv.RUNGE_KUTTA,
+    "dormand_prince": mv.DORMAND_PRINCE,
+    "implicit_midpoint": mv.IMPLICIT_MIDPOINT,
+    "kick_drift_kick": mv.KICK_DRIFT_KICK,
+    "variational": mv.VARIATIONAL,
 }
 
 AUTO = "auto"  # the default: the one that suits the model and what acts, chosen when a simulation is made

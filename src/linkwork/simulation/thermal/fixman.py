@@ -20,22 +20,8 @@ from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import not_negative, positive
 from linkwork.core.jit import kernel, routine
 from linkwork.core.messages.describe import described
-from linkwork.dynamics.aba import (
-    BODY_WORK,
-    D_D,
-    DINV,
-    DOF_WORK,
-    IA,
-    IB,
-    IC,
-    P_,
-    R_,
-    S_D,
-    U_,
-    inertia_to_parent_1dof,
-    inertia_to_parent_general,
-    velocities_root_to_leaf,
-)
+from linkwork.dynamics import aba
+from linkwork.dynamics.aba import inertia_to_parent_1dof, inertia_to_parent_general, velocities_root_to_leaf
 from linkwork.dynamics.inputs import as_model, as_state
 from linkwork.errors import ModelError, StateError
 from linkwork.model.kernels.joint_kernels import helical_twist
@@ -57,7 +43,7 @@ def log_det_and_slopes(arrays, q, still, none, no_wrenches, work, dof_work, mobi
     for i in range(n - 1, -1, -1):
         if tree[i, KIND] == HELICAL:
             ok = inertia_to_parent_1dof(tree, body, dof, i, work)
-            total -= math.log(work[i, DINV])
+            total -= math.log(work[i, aba.DINV])
         else:
             ok = inertia_to_parent_general(tree, dof, i, work, dof_work)
             total -= log_det_block(dof_work, tree[i, V], tree[i, DOF], scratch)
@@ -76,7 +62,7 @@ def log_det_block(dof_work, j, nd, scratch):
     total = 0.0
     for c in range(nd):
         for r in range(c, nd):
-            x = dof_work[j + r, D_D + c]
+            x = dof_work[j + r, aba.D_D + c]
             for k in range(c):
                 x -= L[r, k] * L[c, k]
             L[r, c] = math.sqrt(x) if r == c else x / L[c, c]
@@ -95,16 +81,18 @@ def mobility_root_to_leaf(tree, body, i, work, dof_work, mobility, scratch, slop
                 Y[r, c] = 0.0
                 for d in range(tree[i, DOF]):
                     for e in range(tree[i, DOF]):
-                        Y[r, c] += dof_work[j + d, S_D + r] * dof_work[j + d, D_D + e] * dof_work[j + e, S_D + c]
+                        Y[r, c] += (
+                            dof_work[j + d, aba.S_D + r] * dof_work[j + d, aba.D_D + e] * dof_work[j + e, aba.S_D + c]
+                        )
         return
-    s, U, d_inverse = helical_twist(body, i), load6(work, i, U_), work[i, DINV]
+    s, U, d_inverse = helical_twist(body, i), load6(work, i, aba.U_), work[i, aba.DINV]
     X, B, C, A = scratch[0], scratch[1], scratch[2], scratch[3]
     for c in range(6):  # X, column by column
         unit = (
             1.0 if c == 0 else 0.0, 1.0 if c == 1 else 0.0, 1.0 if c == 2 else 0.0,
             1.0 if c == 3 else 0.0, 1.0 if c == 4 else 0.0, 1.0 if c == 5 else 0.0,
         )  # fmt: skip
-        column = twist_to_child(load9(work, i, R_), load3(work, i, P_), unit)
+        column = twist_to_child(load9(work, i, aba.R_), load3(work, i, aba.P_), unit)
         crossed = cross_motion(s, unit)
         for r in range(6):
             X[r, c] = column[r]
@@ -157,11 +145,11 @@ def articulated(work, i, U, d_inverse, out):
     upper = 0
     for r in range(3):
         for c in range(r, 3):
-            out[r, c] = out[c, r] = work[i, IA + upper]
-            out[3 + r, 3 + c] = out[3 + c, 3 + r] = work[i, IC + upper]
+            out[r, c] = out[c, r] = work[i, aba.IA + upper]
+            out[3 + r, 3 + c] = out[3 + c, 3 + r] = work[i, aba.IC + upper]
             upper += 1
         for c in range(3):
-            out[r, 3 + c] = out[3 + c, r] = work[i, IB + 3 * r + c]
+            out[r, 3 + c] = out[3 + c, r] = work[i, aba.IB + 3 * r + c]
     for r in range(6):
         for c in range(6):
             out[r, c] -= U[r] * d_inverse * U[c]
@@ -184,7 +172,7 @@ class FixmanPotential:
             )
         self.model = model
         self.kT = boltzmann * temperature
-        self._work = np.empty((model.n_bodies, BODY_WORK)), np.empty((model.nv, DOF_WORK))
+        self._work = np.empty((model.n_bodies, aba.BODY_WORK)), np.empty((model.nv, aba.DOF_WORK))
         self._mobility, self._scratch = np.zeros((model.n_bodies, 6, 6)), np.zeros((4, 6, 6))
         self._still, self._none, self._no_wrenches = np.zeros(model.nv), np.zeros(0), np.zeros((0, 6))
 

@@ -28,6 +28,7 @@ EPSILON = 2.220446049250313e-16
 
 @inlined
 def point_in_world(place, i, at):
+    """A point of body i in the world."""
     return add3(matvec3(load9(place.world, i, R_), at), load3(place.world, i, P_))
 
 

@@ -35,9 +35,10 @@ from linkwork.spatial.rotations import (
     tmatvec3,
 )
 from linkwork.spatial.vectors import angular
+from linkwork.statics.elimination.energy import point_in_world
 from linkwork.statics.elimination.forces import length3
 from linkwork.statics.elimination.small_symmetric import invert_three
-from linkwork.statics.elimination.workspace import P_, R_
+from linkwork.statics.elimination.workspace import R_
 
 # Columns of `links`, one row per joint of the way that turns: the link at the start, its length, and W.
 LINK, LENGTH, LOAD, LINK_COLUMNS = 0, 3, 4, 7
@@ -50,12 +51,6 @@ ENOUGH = 1e-6  # of the length: gap at the end
 ROUND = 1e-6  # of the loads: where a force vanishes, (1) is rounded off
 ARMIJO = 1e-4
 NOTHING = 1e-12  # of the length: joints closer than this stand at one point
-
-
-@inlined
-def point_at(place, i, at):
-    """A point of body i in the world."""
-    return add3(matvec3(load9(place.world, i, R_), at), load3(place.world, i, P_))
 
 
 @inlined
@@ -80,11 +75,13 @@ def gather_loads(arrays, acting, place, end, loads, joints):
             loads[i, c] = 0.0
         m = body[i, INERTIA]
         if m > 0.0:
-            add_load(loads, i, scale3(m, g), point_at(place, i, scale3(1.0 / m, load3(body, i, INERTIA + 1))))
+            add_load(loads, i, scale3(m, g), point_in_world(place, i, scale3(1.0 / m, load3(body, i, INERTIA + 1))))
     for k in range(acting.row_body.shape[0]):
         i = acting.row_body[k]
         if i >= 0:
-            add_load(loads, i, load3(acting.rows, k, LOAD_FORCE), point_at(place, i, load3(acting.rows, k, LOAD_AT)))
+            add_load(
+                loads, i, load3(acting.rows, k, LOAD_FORCE), point_in_world(place, i, load3(acting.rows, k, LOAD_AT))
+            )
     i = end
     while i >= 0:
         joints[i] = 1
@@ -94,7 +91,7 @@ def gather_loads(arrays, acting, place, end, loads, joints):
         if parent >= 0:
             force = load3(loads, i, FORCE)
             if joints[i] == 0:
-                add_load(loads, parent, force, point_at(place, i, load3(body, i, CENTER)))
+                add_load(loads, parent, force, point_in_world(place, i, load3(body, i, CENTER)))
             else:
                 store3(loads, parent, FORCE, add3(load3(loads, parent, FORCE), force))
 
@@ -120,7 +117,7 @@ def list_links(arrays, place, end, point, loads, joints, links):
         elif not turns and tree[i, DOF] > 0:
             return -1
         if turns:
-            start = point_at(place, i, load3(body, i, CENTER))
+            start = point_in_world(place, i, load3(body, i, CENTER))
             link = sub3(point, start)
             long2 = dot3(link, link)
             joints[count] = i
@@ -237,7 +234,7 @@ def hang_between(arrays, acting, place, end, points, loads, joints, links, x):
     of integers, links (n, 7).
     """
     gather_loads(arrays, acting, place, end, loads, joints)
-    count = list_links(arrays, place, end, point_at(place, end, load3(points, 0, 0)), loads, joints, links)
+    count = list_links(arrays, place, end, point_in_world(place, end, load3(points, 0, 0)), loads, joints, links)
     if count < 2:
         return False, ZERO3
     whole, total = 0.0, 0.0
@@ -248,7 +245,7 @@ def hang_between(arrays, acting, place, end, points, loads, joints, links, x):
         if links[k, LENGTH] < NOTHING * whole:
             links[k, LENGTH] = 0.0
     i = joints[count - 1]
-    first = point_at(place, i, load3(arrays.body, i, CENTER))
+    first = point_in_world(place, i, load3(arrays.body, i, CENTER))
     d = sub3(load3(points, 1, 0), first)
     if not (total > 0.0 and length3(d) < TAUT * whole):
         return False, ZERO3

@@ -8,7 +8,6 @@ import numpy as np
 
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.model.model import Model
-from linkwork.simulation.loading.load_columns import LOAD_COLUMNS
 
 R_, P_, POSE_COLUMNS = 0, 9, 12  # columns of `Place.pose` and `Place.world`, one row per body: rotation, place
 
@@ -63,13 +62,4 @@ def make_work(model: Model) -> Work:
         np.zeros((model.nv, FACTOR_COLUMNS)),
         np.zeros(model.nv),
         np.zeros((0, ADDED_COLUMNS)),
-    )
-
-
-def nothing_acting(model: Model) -> Acting:
-    return Acting(
-        np.zeros(model.nv),
-        np.zeros((model.n_bodies, 6)),
-        np.zeros((0, LOAD_COLUMNS)),
-        np.zeros(0, dtype=np.int64),
     )

@@ -129,8 +129,8 @@ class Detail:
         scale = np.stack([self._radius[a], self._radius[a], whole], axis=1)
         return Capsules(start + 0.5 * whole[:, None] * z, _turns(z), scale, self.order[(a + b) // 2])
 
-    def mean_colors(self, colors: Colors, capsules: Capsules) -> FloatArray:
-        """The mean colour of each cluster of `capsules`, shape (k, 3), as numbers from 0 to 255."""
+    def mean_colors(self, colors: Colors) -> FloatArray:
+        """The mean colour of each cluster that is drawn as a capsule, shape (k, 3), as numbers from 0 to 255."""
         sums = np.concatenate([np.zeros((1, 3)), np.cumsum(colors[self.order], axis=0, dtype=float)])
         means = [np.zeros((0, 3))]
         for k, (starts, sector) in enumerate(zip(self._starts, self._sector_of_group, strict=True)):

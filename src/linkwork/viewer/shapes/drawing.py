@@ -171,7 +171,7 @@ class Drawing:
             return self._capsules.clear()
         made = self.detail.capsules(T)
         if self._capsules.needs_new(made):
-            tint = self.detail.mean_colors(self._body_colors, made).astype(np.uint8)
+            tint = self.detail.mean_colors(self._body_colors).astype(np.uint8)
             handle = self._capsules.replace(made, tint)
             if self._listener is not None:
                 self._listener(handle)
@@ -200,7 +200,7 @@ class Drawing:
                     changed += 1
             self._colors = tint
             if self.detail is not None and self._capsules.last is not None:
-                mean = self.detail.mean_colors(colors, self._capsules.last).astype(np.uint8)
+                mean = self.detail.mean_colors(colors).astype(np.uint8)
                 changed += self._capsules.paint(mean)
             return changed
 

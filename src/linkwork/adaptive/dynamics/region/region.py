@@ -73,7 +73,7 @@ def perform_task(table, moving, task, joint, settings):
     if task != PREPARE and task != REOPEN:
         write_back(moving, mechanism, run, reduced)
         if run.counts[ws.TOUCHED] != 0:
-            renewed = renew_touched(table, plan, mechanism, c, run)
+            renewed = renew_touched(plan, mechanism, c, run)
     run.counts[ws.KEPT] = 0
     bad = OK
     if task == PREPARE:
@@ -243,7 +243,7 @@ def freeze_joint(table, moving, plan, mechanism, c, run, reduced, i):
 
 
 @routine
-def renew_touched(table, plan, mechanism, c, run):
+def renew_touched(plan, mechanism, c, run):
     """Inertias and wrenches of rigid nodes that were touched; whether there were any."""
     renewed = False
     run.counts[ws.TOUCHED] = 0

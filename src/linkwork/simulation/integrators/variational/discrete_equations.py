@@ -31,15 +31,13 @@ from linkwork.model.layout import (
 )
 from linkwork.simulation import moving as mv
 from linkwork.simulation.integrators.chart import integrate
-from linkwork.simulation.integrators.variational.discrete_corrections import (
-    eliminate_leaf_to_root,
-    mark_all,
-    mark_fast_ends,
-)
 from linkwork.simulation.integrators.variational.discrete_inertia import correct_by_inertia, eliminate_inertia
 from linkwork.simulation.integrators.variational.discrete_newton import (
     FORCE,
     WEIGHT,
+    eliminate_leaf_to_root,
+    mark_all,
+    mark_fast_ends,
     misses_root_to_leaf,
     substitute_root_to_leaf,
 )

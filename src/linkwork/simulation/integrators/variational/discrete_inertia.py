@@ -16,30 +16,22 @@ from linkwork.dynamics.aba import (
     D_D,
     DINV,
     EFFORT_D,
-    P_,
-    PA,
-    R_,
-    S_D,
-    U_,
-    U_D,
     U_SMALL,
-    acceleration_general,
     accelerations_root_to_leaf,
+    begin_body,
     inertias_leaf_to_root,
+    push_leaf_to_root,
 )
-from linkwork.dynamics.from_rest import begin_body
-from linkwork.dynamics.joint_solve import move_freedom, push_freedom, push_freedoms
 from linkwork.model.kernels.joint_kernels import helical_twist
 from linkwork.model.layout import ARMATURE, DOF, FREE, HELICAL, KIND, PARENT, V
 from linkwork.simulation.integrators.variational.discrete_body import back, way_of
 from linkwork.simulation.integrators.variational.discrete_newton import MISSING, P_D, ROW, S_0, TURN, pass_missing
 from linkwork.simulation.moving import IMPULSE, OK, moving_of
-from linkwork.spatial.memory import add_to6, load3, load4, load6, load9, store6
+from linkwork.spatial.memory import add_to6, load3, load4, load6
 from linkwork.spatial.rotations import ZERO3, add3, cross3, sub3
-from linkwork.spatial.vectors import ZERO6, add6, angular, dot6, join, linear, scale6, twist_to_child
+from linkwork.spatial.vectors import ZERO6, add6, angular, dot6, join, linear, scale6
 
 END_MOMENTUM = ROW  # column of `change`: a body's momentum at the end of the step, once that is solved
-ETA = PA  # column of `work`: how far a body moves by a correction
 
 
 @routine
@@ -68,43 +60,10 @@ def eliminate_inertia(table, h):
 def correct_by_inertia(table, h):
     """The same with what `eliminate_inertia` left in `work`, for what is missing now."""
     s = moving_of(table)
-    for i in range(s.tree.shape[0] - 1, -1, -1):
-        p = scale6(-1.0, load6(s.change, i, MISSING))
-        j = s.tree[i, V]
-        if s.tree[i, KIND] == HELICAL:
-            u, p = push_freedom(helical_twist(s.body, i), load6(s.work, i, U_), s.work[i, DINV], s.drive[j], p)
-            s.work[i, U_SMALL] = h * u
-        else:
-            p = pass_by_joint(table, i, p, h)
-        if s.tree[i, PARENT] >= 0:
-            pass_missing(s, i, s.tree[i, PARENT], scale6(-1.0, p))
-    for i in range(s.tree.shape[0]):
-        parent = s.tree[i, PARENT]
-        eta = ZERO6
-        if parent >= 0:
-            eta = twist_to_child(load9(s.work, i, R_), load3(s.work, i, P_), load6(s.work, parent, ETA))
-        j = s.tree[i, V]
-        if s.tree[i, KIND] == HELICAL:
-            t, U = helical_twist(s.body, i), load6(s.work, i, U_)
-            s.qdd[j], eta = move_freedom(t, U, s.work[i, DINV], s.work[i, U_SMALL], eta)
-        else:
-            eta = acceleration_general(s.tree, i, eta, s.dof_work, s.qdd)
-        store6(s.work, i, ETA, eta)
-
-
-@routine
-def pass_by_joint(table, i, p, h):
-    """What joint i, of any number of freedoms, passes on of what is missing, with a minus."""
-    s = moving_of(table)
-    j = s.tree[i, V]
-    nd = s.tree[i, DOF]
-    a = s.dof_work
-    for d in range(nd):
-        a[j + d, EFFORT_D] = s.drive[j + d]
-    p = push_freedoms(a[:, S_D : S_D + 6], a[:, U_D : U_D + 6], a[:, D_D : D_D + 6], a[:, EFFORT_D], j, nd, p)
-    for d in range(nd):
-        a[j + d, EFFORT_D] *= h
-    return p
+    push_leaf_to_root(s.tree, s.body, s.work, s.dof_work, s.change, MISSING, s.drive)
+    accelerations_root_to_leaf(s.tree, s.body, ZERO3, s.work, s.dof_work, s.qdd)
+    for j in range(s.qdd.shape[0]):
+        s.qdd[j] *= h
 
 
 # --------------------------------------------------------------------------------------------------------- what is left

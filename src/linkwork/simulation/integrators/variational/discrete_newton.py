@@ -6,6 +6,10 @@ with K, which is not symmetric, in the place of the inertia:
 
     D = S₀ᵀ K S₁ + joint,   ρ = S₀ᵀ r + joint,   K_λ += X₀ᵀ (K - K S₁ D⁻¹ S₀ᵀ K) X₁,   r_λ += X₀ᵀ (r - K S₁ D⁻¹ ρ)
     η' = X₁ η_λ,   δ = D⁻¹ (ρ - S₀ᵀ K η'),   η = η' + S₁ δ                                              (8)
+
+A correction takes K S₁, S₀ᵀK, D⁻¹ and X₁ as the last elimination left them: half the work of (8). Only ends of branches in
+which a joint just changed by much are eliminated again, and what they pass on of K is left as it was. Any matrices will do,
+as long as what is missing is right: they decide how fast corrections shrink, not where they end.
 """
 
 import math
@@ -36,7 +40,7 @@ from linkwork.simulation.integrators.variational.discrete_body import (
     turn_of_matrix,
     way_of,
 )
-from linkwork.simulation.moving import MOMENTUM, moving_of
+from linkwork.simulation.moving import MOMENTUM, OK, moving_of
 from linkwork.spatial.inertia import block_less_outer
 from linkwork.spatial.memory import (
     add_to6,
@@ -62,7 +66,8 @@ GIVEN, K_, MISSING = 36, 42, MOMENTUM
 ROW, D_INVERSE, RHO = 84, 90, 91
 FORCE, WEIGHT = 92, 98  # wrench from outside at the start; gravity in the body's frame
 # 104 to 115: of `variational_tree`
-MARKED = 116  # whether the body is eliminated, or stays as the last elimination left it; 117: of `discrete_corrections`
+MARKED = 116  # whether the body is eliminated, or stays as the last elimination left it
+BEYOND = 117  # bodies in the branch that begins with this one
 COLUMN = K_  # K S₁ of a joint of one degree of freedom, once its body is eliminated
 # CHANGE_COLUMNS of `moving`
 
@@ -71,6 +76,7 @@ S_0, S_1, COLUMN_D, ROW_D, D_D, RHO_D = 0, 6, 12, 18, 24, 30
 
 SMALL_HALF_TURN = 0.3  # [rad] up to which five terms of the series of the sine are exact to rounding
 SINGULAR = 1e-14  # part of the momenta met that must be left of D
+MUCH, LARGEST_END = 0.005, 8.0  # [rad or m] of change, and bodies of a branch, that ask for another elimination there
 
 
 # ------------------------------------------------------------------------------------------------------------- sweeps
@@ -273,6 +279,60 @@ def invert_in_place(a, j, n):
                 for e in range(n):
                     a[j + r, D_D + e] -= y * a[j + c, D_D + e]
     return True
+
+
+@inlined
+def mark_all(table, are_marked):
+    """Every body is to be eliminated, or none."""
+    s = moving_of(table)
+    for i in range(s.tree.shape[0]):
+        s.change[i, MARKED] = 1.0 if are_marked else 0.0
+
+
+@routine
+def mark_fast_ends(table, changes):
+    """Marks the ends of branches in which a joint just changed by much, to be eliminated again in the next correction.
+
+    Backbones converge with matrices that are a little old; light ends that turn fast do not, and cost little.
+    """
+    s = moving_of(table)
+    for i in range(s.tree.shape[0]):
+        s.change[i, BEYOND] = 1.0
+    for i in range(s.tree.shape[0] - 1, -1, -1):
+        if s.tree[i, PARENT] >= 0:
+            s.change[s.tree[i, PARENT], BEYOND] += s.change[i, BEYOND]
+    for i in range(s.tree.shape[0]):
+        parent = s.tree[i, PARENT]
+        marked = parent >= 0 and s.change[parent, MARKED] != 0.0
+        if s.change[i, BEYOND] <= LARGEST_END:
+            for j in range(s.tree[i, V], s.tree[i, V] + s.tree[i, DOF]):
+                marked = marked or abs(changes[j]) > MUCH
+        s.change[i, MARKED] = 1.0 if marked else 0.0
+
+
+@routine
+def eliminate_leaf_to_root(table):
+    """The first half of (8) where marked; elsewhere for what is missing now, with the matrices of the last elimination.
+
+    Returns OK, or a body whose joint resists with nothing.
+    """
+    s = moving_of(table)
+    for i in range(s.tree.shape[0] - 1, -1, -1):
+        parent = s.tree[i, PARENT]
+        if s.change[i, MARKED] != 0.0:
+            if not eliminate_body(table, i, parent >= 0 and s.change[parent, MARKED] != 0.0):
+                return i
+            continue
+        p = scale6(-1.0, load6(s.change, i, MISSING))
+        j = s.tree[i, V]
+        if s.tree[i, KIND] == HELICAL:
+            t, column = helical_twist(s.body, i), load6(s.change, i, COLUMN)
+            s.change[i, RHO], p = push_freedom(t, column, s.change[i, D_INVERSE], s.drive[j], p)
+        else:
+            p = push_missing(s, i, p)
+        if parent >= 0:
+            pass_missing(s, i, parent, scale6(-1.0, p))
+    return OK
 
 
 @routine

@@ -18,6 +18,7 @@ from linkwork.model.layout import ARMATURE, DOF, HELICAL, INERTIA, KIND, PARENT,
 from linkwork.simulation import moving as mv
 from linkwork.simulation.constrained.constraints import constraints_of
 from linkwork.simulation.integrators.chart import EVALUATE, integrate
+from linkwork.simulation.integrators.variational import discrete_newton as newton
 from linkwork.simulation.integrators.variational.discrete_body import back, cayley_vector, way_of
 from linkwork.simulation.integrators.variational.discrete_equations import (
     CARRIED,
@@ -33,16 +34,7 @@ from linkwork.simulation.integrators.variational.discrete_equations import (
     solve,
     sum_of_sizes,
 )
-from linkwork.simulation.integrators.variational.discrete_newton import (
-    FORCE,
-    GIVEN,
-    P_0,
-    P_D,
-    R_0,
-    S_0,
-    TURN,
-    momenta_at_end,
-)
+from linkwork.simulation.integrators.variational.discrete_newton import momenta_at_end
 from linkwork.simulation.integrators.variational.lengths import SHORTEST, halve, next_part
 from linkwork.simulation.loading.accelerate import FROM_REST, HALF_WAY
 from linkwork.simulation.moving import moving_of
@@ -148,19 +140,19 @@ def keep_start(table, h):
     x = constraints_of(table)
     outside_wrenches(table)
     for m in range(x.touched.shape[0]):
-        add_to6(s.change, x.touched[m], FORCE, load6(x.wrenches, m, 0))
+        add_to6(s.change, x.touched[m], newton.FORCE, load6(x.wrenches, m, 0))
     kinetic = 0.0
     for i in range(s.tree.shape[0]):
-        store9(s.change, i, R_0, load9(s.work, i, R_))
-        store3(s.change, i, P_0, load3(s.work, i, P_))
+        store9(s.change, i, newton.R_0, load9(s.work, i, R_))
+        store3(s.change, i, newton.P_0, load3(s.work, i, P_))
         twist = load6(s.work, i, TWIST)
         momentum = rigid_times_twist(load10(s.body, i, INERTIA), twist)
         kinetic += 0.5 * dot6(twist, momentum)
-        store6(s.change, i, GIVEN, add6(momentum, scale6(0.5 * h, load6(s.change, i, FORCE))))
+        store6(s.change, i, newton.GIVEN, add6(momentum, scale6(0.5 * h, load6(s.change, i, newton.FORCE))))
     for j in range(s.v.shape[0]):
         s.stages[CARRIED, j] = s.dof[j, ARMATURE] * s.v[j]
         kinetic += 0.5 * s.stages[CARRIED, j] * s.v[j]
-        store6(s.change_dof, j, S_0, load6(s.dof_work, j, S_D))
+        store6(s.change_dof, j, newton.S_0, load6(s.dof_work, j, S_D))
     s.numbers[mv.KINETIC_START] = kinetic
 
 
@@ -175,20 +167,20 @@ def balances(table, h, part):
     involved = 0.0
     pushes = 0.0  # [N or N·m], whose work is known no better than the displacements are
     for i in range(s.tree.shape[0]):
-        x = cayley_vector(load4(s.change, i, TURN))
-        share = 0.5 * dot6(load6(s.change, i, FORCE), join(x, load3(s.change, i, P_D)))
+        x = cayley_vector(load4(s.change, i, newton.TURN))
+        share = 0.5 * dot6(load6(s.change, i, newton.FORCE), join(x, load3(s.change, i, newton.P_D)))
         work += share
         involved += abs(share)
     outside_wrenches(table)
     kinetic = 0.0
     for i in range(s.tree.shape[0]):
-        turn = load4(s.change, i, TURN)
-        d = load3(s.change, i, P_D)
+        turn = load4(s.change, i, newton.TURN)
+        d = load3(s.change, i, newton.P_D)
         d = add3(d, way_of(back(turn), d))
-        share = 0.5 * dot6(load6(s.change, i, FORCE), join(cayley_vector(turn), d))
+        share = 0.5 * dot6(load6(s.change, i, newton.FORCE), join(cayley_vector(turn), d))
         work += share
         involved += abs(share)
-        pushes += sum_of_sizes(load6(s.change, i, FORCE))
+        pushes += sum_of_sizes(load6(s.change, i, newton.FORCE))
         twist = ZERO6
         if s.tree[i, PARENT] >= 0:
             twist = load6(s.work, s.tree[i, PARENT], TWIST)

@@ -3,32 +3,13 @@
 import math
 
 from linkwork.core.jit import inlined, routine
-from linkwork.dynamics.aba import (
-    ACCELERATION,
-    EFFORT_D,
-    P_,
-    R_,
-    S_D,
-    U_SMALL,
-    accelerations_root_to_leaf,
-    inertias_leaf_to_root,
-)
-from linkwork.dynamics.from_rest import begin_body
+from linkwork.dynamics import aba
+from linkwork.dynamics.aba import accelerations_root_to_leaf, begin_body, inertias_leaf_to_root
 from linkwork.model.kernels.joint_kernels import body_motion
 from linkwork.model.layout import ARMATURE, DOF, HELICAL, KIND, V
+from linkwork.simulation import moving as mv
 from linkwork.simulation.integrators.variational.discrete_equations import CARRIED, part_given_back
-from linkwork.simulation.moving import (
-    CARRIED_MOMENTUM,
-    COUNTED_KINETIC,
-    ENERGY_DEBT,
-    ENERGY_WITHIN,
-    EVALUATIONS,
-    KINETIC_NOW,
-    UNCOUNTED_GAP,
-    UNCOUNTED_STEPS,
-    WORK,
-    moving_of,
-)
+from linkwork.simulation.moving import moving_of
 from linkwork.spatial.memory import load6, store3, store6, store9
 from linkwork.spatial.rotations import ZERO3
 from linkwork.spatial.vectors import ZERO6, dot6, scale6
@@ -38,19 +19,19 @@ from linkwork.spatial.vectors import ZERO6, dot6, scale6
 def velocities(table, column, row, q):
     """v of the momenta in a column of `change` and a row of `stages`, at q: `aba` from rest; returns as that."""
     s = moving_of(table)
-    s.counts[EVALUATIONS] += 1
-    S = s.dof_work[:, S_D : S_D + 6]
+    s.counts[mv.EVALUATIONS] += 1
+    S = s.dof_work[:, aba.S_D : aba.S_D + 6]
     for i in range(s.tree.shape[0]):
         R, p, _, _ = body_motion(s.tree, s.body, s.screws, i, q, s.start_v, S)
-        store9(s.work, i, R_, R)
-        store3(s.work, i, P_, p)
+        store9(s.work, i, aba.R_, R)
+        store3(s.work, i, aba.P_, p)
         begin_body(s.body, s.work, i, ZERO6, scale6(-1.0, load6(s.change, i, column)))
         j = s.tree[i, V]
         for k in range(s.tree[i, DOF]):
             s.resistance[j + k, ARMATURE] = s.dof[j + k, ARMATURE]
-            s.dof_work[j + k, EFFORT_D] = s.stages[row, j + k]
+            s.dof_work[j + k, aba.EFFORT_D] = s.stages[row, j + k]
         if s.tree[i, KIND] == HELICAL:
-            s.work[i, U_SMALL] = s.stages[row, j]
+            s.work[i, aba.U_SMALL] = s.stages[row, j]
     bad, _ = inertias_leaf_to_root(s.tree, s.body, s.resistance, s.work, s.dof_work)
     if bad < 0:
         accelerations_root_to_leaf(s.tree, s.body, ZERO3, s.work, s.dof_work, s.v)
@@ -64,7 +45,7 @@ def kinetic_energy(table, column, row, q):
     velocities(table, column, row, q)
     energy = 0.0
     for i in range(s.tree.shape[0]):
-        energy += 0.5 * dot6(load6(s.change, i, column), load6(s.work, i, ACCELERATION))  # from rest: its twist
+        energy += 0.5 * dot6(load6(s.change, i, column), load6(s.work, i, aba.ACCELERATION))  # from rest: its twist
     for j in range(s.v.shape[0]):
         energy += 0.5 * s.stages[row, j] * s.v[j]
     return energy
@@ -74,9 +55,9 @@ def kinetic_energy(table, column, row, q):
 def kinetic_energy_now(table, q):
     """That of the momenta that are carried on, at q, where they are [J]; found once."""
     s = moving_of(table)
-    if s.numbers[KINETIC_NOW] < 0.0:
-        s.numbers[KINETIC_NOW] = kinetic_energy(table, CARRIED_MOMENTUM, CARRIED, q)
-    return s.numbers[KINETIC_NOW]
+    if s.numbers[mv.KINETIC_NOW] < 0.0:
+        s.numbers[mv.KINETIC_NOW] = kinetic_energy(table, mv.CARRIED_MOMENTUM, CARRIED, q)
+    return s.numbers[mv.KINETIC_NOW]
 
 
 @routine
@@ -84,15 +65,15 @@ def count_energy(table):
     """Adds up what steps have made of energy; where that is no longer small, all speeds change by the same small part."""
     s = moving_of(table)
     kinetic = kinetic_energy_now(table, s.q)
-    debt = s.numbers[ENERGY_DEBT] + kinetic - s.numbers[COUNTED_KINETIC] - s.numbers[WORK]
+    debt = s.numbers[mv.ENERGY_DEBT] + kinetic - s.numbers[mv.COUNTED_KINETIC] - s.numbers[mv.WORK]
     part = part_given_back(table, debt, kinetic)
     if part != 0.0:
         scale = math.sqrt(1.0 - part)
         for i in range(s.tree.shape[0]):
-            store6(s.change, i, CARRIED_MOMENTUM, scale6(scale, load6(s.change, i, CARRIED_MOMENTUM)))
+            store6(s.change, i, mv.CARRIED_MOMENTUM, scale6(scale, load6(s.change, i, mv.CARRIED_MOMENTUM)))
         for j in range(s.v.shape[0]):
             s.stages[CARRIED, j] *= scale
-        s.numbers[ENERGY_WITHIN] -= part * kinetic
+        s.numbers[mv.ENERGY_WITHIN] -= part * kinetic
     begin_count(table, kinetic - part * kinetic)
 
 
@@ -100,8 +81,8 @@ def count_energy(table):
 def begin_count(table, kinetic):
     """What steps make of energy is counted from here on."""
     s = moving_of(table)
-    s.numbers[COUNTED_KINETIC] = kinetic
-    s.numbers[KINETIC_NOW] = kinetic
-    s.numbers[WORK] = 0.0
-    s.numbers[UNCOUNTED_STEPS] = 0.0
-    s.numbers[UNCOUNTED_GAP] = 0.0
+    s.numbers[mv.COUNTED_KINETIC] = kinetic
+    s.numbers[mv.KINETIC_NOW] = kinetic
+    s.numbers[mv.WORK] = 0.0
+    s.numbers[mv.UNCOUNTED_STEPS] = 0.0
+    s.numbers[mv.UNCOUNTED_GAP] = 0.0

@@ -16,7 +16,9 @@ from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.aba import P_, R_, S_D, TWIST
 from linkwork.model.kernels.joint_kernels import body_motion
 from linkwork.model.layout import ARMATURE, DOF, HELICAL, INERTIA, KIND, PARENT, V
+from linkwork.simulation import moving as mv
 from linkwork.simulation.integrators.chart import DONE, EVALUATE, integrate
+from linkwork.simulation.integrators.variational import discrete_newton as newton
 from linkwork.simulation.integrators.variational.discrete_body import (
     back,
     cayley_vector,
@@ -38,18 +40,7 @@ from linkwork.simulation.integrators.variational.discrete_equations import (
     sum_of_sizes,
 )
 from linkwork.simulation.integrators.variational.discrete_inertia import END_MOMENTUM, carry_what_is_left
-from linkwork.simulation.integrators.variational.discrete_newton import (
-    FORCE,
-    GIVEN,
-    MISSING,
-    P_0,
-    P_D,
-    R_0,
-    S_0,
-    S_1,
-    TURN,
-    displace,
-)
+from linkwork.simulation.integrators.variational.discrete_newton import displace
 from linkwork.simulation.integrators.variational.lengths import (
     SHORTEST,
     first_length,
@@ -76,34 +67,7 @@ from linkwork.simulation.integrators.variational.variational_energy import (
     velocities,
 )
 from linkwork.simulation.loading.accelerate import world_poses_root_to_leaf
-from linkwork.simulation.moving import (
-    ALLOWED,
-    BY_INERTIA,
-    CARRIED_MOMENTUM,
-    CONTRACTION,
-    ENERGY_DEBT,
-    ENERGY_GAP,
-    ENERGY_WITHIN,
-    FIRST_CHANGE,
-    IMPULSE,
-    KINETIC_NOW,
-    LAST_CHANGE,
-    LOADS,
-    NOT_CONVERGED,
-    OK,
-    PASSED,
-    PAST,
-    PAST_ROWS,
-    POSES_READY,
-    STEP_PAST_BEFORE,
-    STEP_PAST_SIZE,
-    SUBSTEP,
-    TOP_KINETIC,
-    UNCOUNTED_GAP,
-    UNCOUNTED_STEPS,
-    WORK,
-    moving_of,
-)
+from linkwork.simulation.moving import moving_of
 from linkwork.simulation.stepping.integrator import Integrator
 from linkwork.spatial.inertia import rigid_times_twist
 from linkwork.spatial.memory import add_to6, load3, load4, load6, load9, load10, store3, store6, store9
@@ -112,8 +76,8 @@ from linkwork.spatial.vectors import add6, dot6, join, scale6, sub6, twist_to_ch
 
 # What a step carries on and remembers, and the same when it began, to go back to should it fail: column of `change`, row of
 # `stages`, first row of mean velocities there, first of `numbers`.
-NOW = (CARRIED_MOMENTUM, CARRIED, MEAN_V, ENERGY_DEBT)
-BEFORE = (CARRIED_MOMENTUM + 6, PAST + PAST_ROWS, PAST + PAST_ROWS + 1, STEP_PAST_BEFORE)
+NOW = (mv.CARRIED_MOMENTUM, CARRIED, MEAN_V, mv.ENERGY_DEBT)
+BEFORE = (mv.CARRIED_MOMENTUM + 6, mv.PAST + mv.PAST_ROWS, mv.PAST + mv.PAST_ROWS + 1, mv.STEP_PAST_BEFORE)
 NOT_FOUND = -1.0  # in the place of a kinetic energy
 FAR_MORE = 30.0  # what corrections by M leave, over what was expected, after which K is eliminated
 FORGETTING = 0.99
@@ -124,7 +88,7 @@ STEPS_PER_COUNT, STEPS_IN_PARTS_PER_COUNT = 8, 4  # steps from one count of the 
 def begin_steps(table, h, n):
     """Before the first of some steps: momenta are those that the last step left, or follow from the velocities."""
     s = moving_of(table)
-    s.counts[POSES_READY] = 0  # wrenches may be others
+    s.counts[mv.POSES_READY] = 0  # wrenches may be others
     if remembers(table):
         return
     begin_past(table, h)
@@ -136,7 +100,7 @@ def begin_steps(table, h, n):
             twist = add6(twist_to_child(R, p, load6(s.work, s.tree[i, PARENT], TWIST)), twist)
         store6(s.work, i, TWIST, twist)
         momentum = rigid_times_twist(load10(s.body, i, INERTIA), twist)
-        store6(s.change, i, CARRIED_MOMENTUM, momentum)
+        store6(s.change, i, mv.CARRIED_MOMENTUM, momentum)
         kinetic += 0.5 * dot6(twist, momentum)
     for j in range(s.v.shape[0]):
         s.stages[CARRIED, j] = s.dof[j, ARMATURE] * s.v[j]
@@ -148,11 +112,11 @@ def begin_steps(table, h, n):
 def end_steps(table, status, made):
     """After the last of some steps, of which `made` succeeded: velocities, and mean accelerations in the last step."""
     s = moving_of(table)
-    if status != OK:
+    if status != mv.OK:
         copy_carried(table, True)
         if made == 0:
             return
-    velocities(table, CARRIED_MOMENTUM, CARRIED, s.q)
+    velocities(table, mv.CARRIED_MOMENTUM, CARRIED, s.q)
     span = s.stages[MEAN_V, s.q.shape[0]]
     for j in range(s.v.shape[0]):
         s.qdd[j] = 2.0 * (s.v[j] - s.stages[MEAN_V, j]) / span
@@ -173,7 +137,7 @@ def copy_carried(table, back):
     for row in range(REMEMBERED):
         for k in range(s.q.shape[0] + 1):  # rows are as long as the whole linkage needs
             s.stages[to[2] + row, k] = s.stages[source[2] + row, k]
-    for k in range(STEP_PAST_SIZE):
+    for k in range(mv.STEP_PAST_SIZE):
         s.numbers[to[3] + k] = s.numbers[source[3] + k]
 
 
@@ -182,17 +146,17 @@ def step_tree(table, h):
     """One step of h [s], in parts where it must be: DONE or a failure."""
     s = moving_of(table)
     copy_carried(table, False)
-    s.numbers[PASSED] = 0.0
-    s.numbers[SUBSTEP] = first_length(table, h)
+    s.numbers[mv.PASSED] = 0.0
+    s.numbers[mv.SUBSTEP] = first_length(table, h)
     status = EVALUATE
     while status == EVALUATE:
         status = one_substep(table, h)
     if status == DONE:
         lengthen(table, h)
-        s.numbers[UNCOUNTED_STEPS] += 1.0
-        in_parts = s.numbers[SUBSTEP] < h
-        is_due = s.numbers[UNCOUNTED_STEPS] >= (STEPS_IN_PARTS_PER_COUNT if in_parts else STEPS_PER_COUNT)
-        if is_due or abs(s.numbers[UNCOUNTED_GAP]) > 0.5 * LARGEST_DEBT * s.numbers[TOP_KINETIC]:
+        s.numbers[mv.UNCOUNTED_STEPS] += 1.0
+        in_parts = s.numbers[mv.SUBSTEP] < h
+        is_due = s.numbers[mv.UNCOUNTED_STEPS] >= (STEPS_IN_PARTS_PER_COUNT if in_parts else STEPS_PER_COUNT)
+        if is_due or abs(s.numbers[mv.UNCOUNTED_GAP]) > 0.5 * LARGEST_DEBT * s.numbers[mv.TOP_KINETIC]:
             count_energy(table)
     return status
 
@@ -200,7 +164,7 @@ def step_tree(table, h):
 @routine
 def one_substep(table, h):
     s = moving_of(table)
-    span = s.numbers[SUBSTEP]
+    span = s.numbers[mv.SUBSTEP]
     is_first = is_beginning(table)
     is_alike = s.stages[MEAN_V, s.q.shape[0]] == span
     guess_from_past(table, span)
@@ -210,36 +174,36 @@ def one_substep(table, h):
     integrate(s.tree, s.stages[SUB_Q], s.u, 1.0, s.q)
     tolerance = PART_TOLERANCE if span < h else SOLVE_TOLERANCE
     bad = solve(table, span, tolerance, is_met_by_inertia(table, tolerance))
-    if bad != OK:
+    if bad != mv.OK:
         status = halve(table, h)
-        return bad if bad >= 0 and is_first and status == NOT_CONVERGED else status
+        return bad if bad >= 0 and is_first and status == mv.NOT_CONVERGED else status
     kinetic, before, after, involved, pushes, is_solved = end_of_motion(table, span)
     if not is_solved:
-        if solve(table, span, tolerance, False) != OK:
+        if solve(table, span, tolerance, False) != mv.OK:
             return halve(table, h)
         kinetic, before, after, involved, pushes, _ = end_of_motion(table, span)
-    gap = kinetic - before - s.numbers[ENERGY_WITHIN]
-    allowed = LARGEST_GAP * (span / h) * (2.0 * kinetic + involved) + span * s.numbers[ALLOWED] * pushes
+    gap = kinetic - before - s.numbers[mv.ENERGY_WITHIN]
+    allowed = LARGEST_GAP * (span / h) * (2.0 * kinetic + involved) + span * s.numbers[mv.ALLOWED] * pushes
     # Energies within two steps compare badly where their lengths differ, and miss losses where joints turn by more than a
     # radian: in steps that are made in parts, or were a short time ago. There those at the ends count.
     at_end = NOT_FOUND
     if not is_alike or is_in_doubt(table, h) or not abs(gap) <= allowed:
         at_start = kinetic_energy_now(table, s.stages[SUB_Q])
-        at_end = kinetic_energy(table, END_MOMENTUM, IMPULSE, s.q)
+        at_end = kinetic_energy(table, END_MOMENTUM, mv.IMPULSE, s.q)
         gap = at_end - at_start - before - after
-    s.numbers[ENERGY_GAP] = gap
+    s.numbers[mv.ENERGY_GAP] = gap
     if not abs(gap) <= allowed and span > h * SHORTEST:
         return halve(table, h)
-    s.numbers[KINETIC_NOW] = at_end
-    s.numbers[ENERGY_WITHIN] = kinetic + after
-    s.numbers[WORK] += before + after
-    s.numbers[TOP_KINETIC] = max(s.numbers[TOP_KINETIC], kinetic)
-    s.numbers[UNCOUNTED_GAP] += gap
+    s.numbers[mv.KINETIC_NOW] = at_end
+    s.numbers[mv.ENERGY_WITHIN] = kinetic + after
+    s.numbers[mv.WORK] += before + after
+    s.numbers[mv.TOP_KINETIC] = max(s.numbers[mv.TOP_KINETIC], kinetic)
+    s.numbers[mv.UNCOUNTED_GAP] += gap
     carry_on(table)
     remember_mean(table, span)
     if not math.isfinite(kinetic):
-        return NOT_CONVERGED
-    s.counts[POSES_READY] = 1
+        return mv.NOT_CONVERGED
+    s.counts[mv.POSES_READY] = 1
     return next_part(table, h)
 
 
@@ -250,10 +214,10 @@ def is_met_by_inertia(table, tolerance):
     size = 0.0
     for k in range(s.v.shape[0]):
         size = max(size, abs(s.u[k]))
-    ratio = s.numbers[CONTRACTION] * size
-    is_so = ratio * ratio * ratio * s.numbers[FIRST_CHANGE] <= tolerance * size
+    ratio = s.numbers[mv.CONTRACTION] * size
+    is_so = ratio * ratio * ratio * s.numbers[mv.FIRST_CHANGE] <= tolerance * size
     if not is_so:
-        s.numbers[CONTRACTION] *= FORGETTING  # so that they are tried again
+        s.numbers[mv.CONTRACTION] *= FORGETTING  # so that they are tried again
     return is_so
 
 
@@ -263,14 +227,14 @@ def end_of_motion(table, h):
     s = moving_of(table)
     impulses_at_end(table, h)
     kinetic, before, after, involved, pushes = end_root_to_leaf(table, h)
-    by_inertia = s.counts[BY_INERTIA] != 0
+    by_inertia = s.counts[mv.BY_INERTIA] != 0
     far = carry_what_is_left(table, h, by_inertia)
     is_solved = True
-    if by_inertia and far > FAR_MORE * h * s.numbers[ALLOWED]:
+    if by_inertia and far > FAR_MORE * h * s.numbers[mv.ALLOWED]:
         size = 0.0
         for k in range(s.v.shape[0]):
             size = max(size, abs(s.u[k]))
-        s.numbers[CONTRACTION] = max(s.numbers[CONTRACTION], far / (s.numbers[LAST_CHANGE] * size))
+        s.numbers[mv.CONTRACTION] = max(s.numbers[mv.CONTRACTION], far / (s.numbers[mv.LAST_CHANGE] * size))
         is_solved = False
     return kinetic, before, after, involved, pushes, is_solved
 
@@ -283,13 +247,13 @@ def is_pushed(table):
     """Whether anything acts on bodies from outside."""
     s = moving_of(table)
     g = s.gravity
-    return g[0] != 0.0 or g[1] != 0.0 or g[2] != 0.0 or s.counts[LOADS] > 0 or s.wrench.shape[0] > 0
+    return g[0] != 0.0 or g[1] != 0.0 or g[2] != 0.0 or s.counts[mv.LOADS] > 0 or s.wrench.shape[0] > 0
 
 
 @routine
 def push(table):
     """Wrenches from outside into FORCE, poses being those in `work`."""
-    if moving_of(table).counts[LOADS] > 0:
+    if moving_of(table).counts[mv.LOADS] > 0:
         world_poses_root_to_leaf(table)
     outside_wrenches(table)
 
@@ -301,22 +265,22 @@ def start_root_to_leaf(table, h):
     After another substep poses in `work` and wrenches are those of its end.
     """
     s = moving_of(table)
-    if s.counts[POSES_READY] == 0:
+    if s.counts[mv.POSES_READY] == 0:
         find_poses(table)
         if is_pushed(table):
             push(table)
-    s.counts[POSES_READY] = 0
+    s.counts[mv.POSES_READY] = 0
     pushed = is_pushed(table)
     for i in range(s.tree.shape[0]):
-        store9(s.change, i, R_0, load9(s.work, i, R_))
-        store3(s.change, i, P_0, load3(s.work, i, P_))
-        given = load6(s.change, i, CARRIED_MOMENTUM)
+        store9(s.change, i, newton.R_0, load9(s.work, i, R_))
+        store3(s.change, i, newton.P_0, load3(s.work, i, P_))
+        given = load6(s.change, i, mv.CARRIED_MOMENTUM)
         if pushed:
-            given = add6(given, scale6(0.5 * h, load6(s.change, i, FORCE)))
-        store6(s.change, i, GIVEN, given)
+            given = add6(given, scale6(0.5 * h, load6(s.change, i, newton.FORCE)))
+        store6(s.change, i, newton.GIVEN, given)
         if s.tree[i, KIND] != HELICAL:
             for j in range(s.tree[i, V], s.tree[i, V] + s.tree[i, DOF]):
-                store6(s.change_dof, j, S_0, load6(s.dof_work, j, S_D))
+                store6(s.change_dof, j, newton.S_0, load6(s.dof_work, j, S_D))
 
 
 @routine
@@ -338,7 +302,7 @@ def end_root_to_leaf(table, h):
     the sum of the forces [N or N·m], whose work is known no better than the displacements are.
     """
     s = moving_of(table)
-    S = s.change_dof[:, S_1 : S_1 + 6]
+    S = s.change_dof[:, newton.S_1 : newton.S_1 + 6]
     at_end = s.dof_work[:, S_D : S_D + 6]
     pushed = is_pushed(table)
     kinetic = 0.0
@@ -350,26 +314,26 @@ def end_root_to_leaf(table, h):
         turn, d, _, _, _ = displace(s, i, S)
         given = momentum_at_start(s.body, i, turn, d, h)
         momentum, energy = momentum_at_end(s.body, i, turn, d, h)
-        store6(s.change, i, MISSING, sub6(load6(s.change, i, GIVEN), given))
+        store6(s.change, i, newton.MISSING, sub6(load6(s.change, i, newton.GIVEN), given))
         store6(s.change, i, END_MOMENTUM, momentum)
         kinetic += energy
         R, p, _, _ = body_motion(s.tree, s.body, s.screws, i, s.q, s.start_v, at_end)
         store9(s.work, i, R_, R)
         store3(s.work, i, P_, p)
         if pushed:
-            share = 0.5 * dot6(load6(s.change, i, FORCE), join(cayley_vector(turn), d))
+            share = 0.5 * dot6(load6(s.change, i, newton.FORCE), join(cayley_vector(turn), d))
             before += share
             involved += abs(share)
     if pushed:
         push(table)
         for i in range(s.tree.shape[0]):
-            turn = load4(s.change, i, TURN)
-            d = load3(s.change, i, P_D)
+            turn = load4(s.change, i, newton.TURN)
+            d = load3(s.change, i, newton.P_D)
             d = add3(d, way_of(back(turn), d))
-            share = 0.5 * dot6(load6(s.change, i, FORCE), join(cayley_vector(turn), d))
+            share = 0.5 * dot6(load6(s.change, i, newton.FORCE), join(cayley_vector(turn), d))
             after += share
             involved += abs(share)
-            force6 = load6(s.change, i, FORCE)
+            force6 = load6(s.change, i, newton.FORCE)
             pushes += sum_of_sizes(force6)
             add_to6(s.change, i, END_MOMENTUM, scale6(0.5 * h, force6))
     for j in range(s.v.shape[0]):
@@ -381,7 +345,7 @@ def end_root_to_leaf(table, h):
         after += share
         involved += 2.0 * abs(share)
         pushes += abs(force)
-        s.stages[IMPULSE, j] = 0.5 * h * force + rotor
+        s.stages[mv.IMPULSE, j] = 0.5 * h * force + rotor
         s.drive[j] = s.stages[CARRIED, j] - rotor + 0.5 * h * force  # what joints miss, as in the first of (5)
     return kinetic, before, after, involved, pushes
 
@@ -391,9 +355,9 @@ def carry_on(table):
     """What the next step begins with."""
     s = moving_of(table)
     for i in range(s.tree.shape[0]):
-        store6(s.change, i, CARRIED_MOMENTUM, load6(s.change, i, END_MOMENTUM))
+        store6(s.change, i, mv.CARRIED_MOMENTUM, load6(s.change, i, END_MOMENTUM))
     for j in range(s.v.shape[0]):
-        s.stages[CARRIED, j] = s.stages[IMPULSE, j]
+        s.stages[CARRIED, j] = s.stages[mv.IMPULSE, j]
 
 
 VARIATIONAL_TREE = Integrator(step_tree, note_efforts=note_efforts, begin_steps=begin_steps, end_steps=end_steps)
