@@ -37,7 +37,8 @@ def tree(seed, is_plain):
             body.name, body.parent, joint, body.placement, body.inertia, shapes=[lw.Sphere(0.08)],
             joint_name=body.joint_name,
         )  # fmt: skip
-    made.add_obstacle("floor", lw.Plane(), lw.Pose((0, 0, -0.25)))
+    lowest = lw.body_poses(made.compile(), made.compile().neutral())[:, 2, 3].min()
+    made.add_obstacle("floor", lw.Plane(), lw.Pose((0, 0, lowest - 0.09)))
     if is_plain:
         for k in range(2):
             made.add_body(f"far_{k}", "world", lw.Revolute((0, 0, 1)), lw.Pose((50.0 * (k + 1), 0, 50)), body.inertia)

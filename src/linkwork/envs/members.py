@@ -45,12 +45,13 @@ class Members:
             reward=np.zeros(count),
             over=np.zeros(count),
         )
-        self._table, self._all, self._still = describe(self.arrays), np.arange(count), np.zeros(task.actions)
+        self._table, self._numbers, self._still = describe(self.arrays), list(range(count)), np.zeros(task.actions)
         self._compiled, self._turns = [sim.view.steps for sim in self.sims], [turn_of(sim) for sim in self.sims]
         self._is_compiled = one.is_direct and self._compiled[0] is not None
         self._looks = 0 if task.compiled_look is None else address_of(task.compiled_look, LOOK)
         self._tables: list[IntArray | None] = [None] * count
         self._threads, self._pool = threads, ThreadPoolExecutor(threads - 1) if threads > 1 else None
+        self._shares = self._shared(np.arange(count))
 
     def close(self) -> None:
         if self._pool is not None:
@@ -99,28 +100,35 @@ class Members:
 
     def act(self, actions: FloatArray, who: IntArray | None = None) -> dict[int, StateError]:
         """The steps of actions (k, a) of all members, or some; which of them failed, and why. Those see nothing new."""
-        who = self._all if who is None else who
-        numbers = who.tolist()
-        turns = [self._turns[k] for k in numbers]
+        numbers = self._numbers if who is None else who.tolist()
+        turns = self._turns if who is None else [self._turns[k] for k in numbers]
         for turn in turns:
             turn.acquire()
         try:
-            make = self._act_compiled if self._is_compiled else self._act_in_python
-            return make(actions, who, numbers)
+            if self._is_compiled:
+                return self._act_compiled(actions, self._shares if who is None else self._shared(who), numbers)
+            return self._act_in_python(actions, numbers)
         finally:
             for turn in turns:
                 turn.release()
 
-    def _act_compiled(self, actions: FloatArray, who: IntArray, numbers: list[int]) -> dict[int, StateError]:
+    def _shared(self, who: IntArray) -> list[IntArray]:
+        """Which members each thread steps."""
+        return np.array_split(who, self._threads)
+
+    def _act_compiled(self, actions: FloatArray, shares: list[IntArray], numbers: list[int]) -> dict[int, StateError]:
         h, n = self.task.h, self.task.steps
         for k in numbers:
-            self._steps_of(k).begin(h)
-            self._describe(k)
-        if not self._act_in_threads(actions, who):
+            steps = self._steps_of(k)
+            steps.begin(h)
+            if steps.table() is not self._tables[k]:
+                self._describe(k)
+        if not self._act_in_threads(actions, shares):
             raise StateError("actions must be finite numbers.")
         failed: dict[int, StateError] = {}
+        ended = self.arrays.ended.tolist()
         for k in numbers:
-            status, made = self.arrays.ended[k].tolist()
+            status, made = ended[k]
             try:
                 self._steps_of(k).end(h, n, status, made)
             except StateError as error:
@@ -137,16 +145,16 @@ class Members:
         assert steps is not None
         return steps
 
-    def _act_in_threads(self, actions: FloatArray, who: IntArray) -> bool:
+    def _act_in_threads(self, actions: FloatArray, shares: list[IntArray]) -> bool:
         how: Any = (actions, self._address, self._looks, self.task.h, self.task.steps)
         if self._pool is None:
-            return bool(act(self._table, who, *how))
-        first, *rest = np.array_split(who, self._threads)
+            return bool(act(self._table, shares[0], *how))
+        first, *rest = shares
         others = [self._pool.submit(act, self._table, part, *how) for part in rest]
         are_finite = bool(act(self._table, first, *how))
         return all(other.result() for other in others) and are_finite
 
-    def _act_in_python(self, actions: FloatArray, who: IntArray, numbers: list[int]) -> dict[int, StateError]:
+    def _act_in_python(self, actions: FloatArray, numbers: list[int]) -> dict[int, StateError]:
         """The same where drives lag or give efforts, or where Python has a part in steps."""
         scale = self.arrays.scale
         controls = scale[:, MIDDLE] + scale[:, HALF] * np.clip(actions[:, self.task.follows], -1.0, 1.0)
