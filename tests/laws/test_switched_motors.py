@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork.simulation.touching import arrays as ta
 
 from ..helpers.contact_setups import KINDS, simulate
 
@@ -32,6 +33,8 @@ def tree(seed, is_plain):
         joint = body.joint
         if not isinstance(joint, lw.Free | lw.Spherical):
             joint = dataclasses.replace(joint, effort_limit=10 ** rng.uniform(0.5, 2.5), velocity_limit=speed)
+            if isinstance(joint, lw.Revolute) and seed % 4 == 1:
+                joint = dataclasses.replace(joint, limits=(-0.2, 0.2))
             driven.append(body.joint_name)
         made.add_body(
             body.name, body.parent, joint, body.placement, body.inertia, shapes=[lw.Sphere(0.08)],
@@ -49,6 +52,8 @@ def tree(seed, is_plain):
 def driven_sim(kind, seed, is_plain):
     model, driven = tree(seed, is_plain)
     sim = simulate(kind, model, model.neutral(), lw.Contact(friction=0.5, self_contact=False))
+    if seed % 3 == 1:  # over the tree wherever that can be; beside couplings it cannot
+        sim.view.contact.touch.counts[ta.FEWEST_BY_SWEEPS] = 1
     rng = np.random.default_rng(seed)
     for name in driven:
         motor = sim.motors[name]
@@ -75,8 +80,8 @@ def test_steps_are_those_with_every_change_of_a_law_evaluated(kind):
             touched += len(sim.contacts)
             switched += int(sim.view.contact.touch.switches[0])
             scale = max(scale, np.abs(before.v).max(), np.abs(sim.state.v).max())
-            # Two solves are each within 1e-8 of the speeds that met (3e-9 seen).
-            assert np.abs(sim.state.v - plain.state.v[:nv]).max() <= 1e-8 * 10 * scale, seed
-            assert np.abs(sim.state.q - plain.state.q[:nq]).max() <= 1e-8 * 10 * scale * H, seed
-    assert touched > 10 * SEEDS
+            # A solve over the tree ends at a residual of 1e-6 (4e-8 seen, and rounding where both have a matrix).
+            assert np.abs(sim.state.v - plain.state.v[:nv]).max() <= 1e-6 * scale, seed
+            assert np.abs(sim.state.q - plain.state.q[:nq]).max() <= 1e-6 * scale * H, seed
+    assert touched > 4 * SEEDS
     assert switched > SEEDS

@@ -21,9 +21,7 @@ from linkwork.simulation.touching.arrays import DRIVE, FREE_QDD, MOST_SWITCHED, 
 from linkwork.spatial.memory import add_to6, load6, load9, store6
 from linkwork.spatial.vectors import scale6
 
-LEAST_LEFT = (
-    1e-3  # m of (40), least: a motor that held nearly all of what its joint resists with would take digits along
-)
+LEAST_LEFT = 1e-3  # m of (40), least: where a motor held nearly all of what its joint resists with, digits go
 
 
 @routine
