@@ -9,7 +9,6 @@ from numba import types
 from linkwork.core.bundles import Float1, Float2, Int1, Int2, reader
 from linkwork.core.calls import TABLE, caller
 from linkwork.core.jit import inlined, kernel
-from linkwork.dynamics.inputs import UNIT_TOLERANCE
 from linkwork.simulation.loading.following import follow_one
 from linkwork.simulation.moving import OK, moving_of
 from linkwork.simulation.touching.calling import STEPS
@@ -83,8 +82,11 @@ def begin_one(table, k, q, v, looks, still):
 
 
 @kernel
-def is_state(q, v, quaternions):
-    """Whether all numbers are finite and all quaternions unit. quaternions: where in q each begins."""
+def is_state(q, v, quaternions, tolerance):
+    """Whether all numbers are finite and all quaternions unit. quaternions: where in q each begins.
+
+    tolerance: of the squares of their lengths.
+    """
     bad = 0.0
     for c in range(q.shape[0]):
         bad += 0.0 * q[c]
@@ -95,7 +97,7 @@ def is_state(q, v, quaternions):
         c = quaternions[k]
         square = q[c] * q[c] + q[c + 1] * q[c + 1] + q[c + 2] * q[c + 2] + q[c + 3] * q[c + 3]
         worst = max(worst, abs(square - 1.0))
-    return bad == 0.0 and worst <= UNIT_TOLERANCE
+    return bad == 0.0 and worst <= tolerance
 
 
 @kernel

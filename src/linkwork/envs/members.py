@@ -11,7 +11,7 @@ from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.bundles import describe
 from linkwork.core.calls import address_of
 from linkwork.core.turns import turn_of
-from linkwork.dynamics.inputs import as_array, as_state
+from linkwork.dynamics.inputs import UNIT_TOLERANCE, as_array, as_state
 from linkwork.envs.acting import HALF, LOOK, MIDDLE, ActingArrays, MemberArrays, act, begin_one, is_state
 from linkwork.envs.task import Task
 from linkwork.errors import StateError
@@ -81,7 +81,7 @@ class Members:
         model, state = self.task.model, self.task.begin(rng, memory)
         if type(state) is State:
             q, v = as_array(state.q, (model.nq,), "state.q", model), as_array(state.v, (model.nv,), "state.v", model)
-            if is_state(q, v, model.quaternions):
+            if is_state(q, v, model.quaternions, UNIT_TOLERANCE):
                 return q, v
         return as_state(model, state)
 
