@@ -128,3 +128,27 @@ def test_where_a_step_with_limits_ends_a_convex_function_is_least():
         force = np.abs(r).max() + strength + np.abs(M @ (u - v)).max() / h
         assert np.abs(gradient(u)[inside]).max(initial=0.0) <= 1e-6 * force
     assert saturated > 3
+
+
+@pytest.mark.parametrize("member", [4, 11, 12, 13])
+def test_motors_of_a_crawling_snake_act_as_their_law_says(member):
+    """Steps in which two laws of a motor led to each other by turns: it pulled the wrong way with all its strength."""
+    pytest.importorskip("gymnasium")
+    from linkwork.envs import SnakeCrawl, TaskEnv
+
+    task = SnakeCrawl()
+    env = TaskEnv(task)
+    env.reset(seed=3)
+    sim, h, limit, at_limit = env.sim, task.h, task.model.effort_limit[6:], 0
+    for action in np.random.default_rng(1).uniform(-1, 1, (20, 16, task.actions))[:, member]:
+        target = task.low + 0.5 * (action + 1.0) * (task.high - task.low)
+        sim.motors.position = target
+        for _ in range(task.steps):
+            before = sim.state
+            sim.advance(h)
+            wish = 2.0 * (target - before.q[7:] - h * sim.state.v[6:]) - 0.1 * sim.state.v[6:]
+            efforts = sim.efforts.motors[6:]
+            # A thousandth of its effort is what a motor may be off where turns do not end; ten times that.
+            assert np.abs(efforts - np.clip(wish, -limit, limit)).max() <= 10 * 1e-3 * limit.max()
+            at_limit += int((np.abs(wish) >= limit).sum())
+    assert at_limit > 100

@@ -8,7 +8,7 @@ from numba import types
 
 from linkwork.core.bundles import Float1, Float2, Int1, Int2, reader
 from linkwork.core.calls import TABLE, caller
-from linkwork.core.jit import kernel
+from linkwork.core.jit import inlined, kernel
 from linkwork.simulation.loading.following import follow_one
 from linkwork.simulation.moving import OK, moving_of
 from linkwork.simulation.touching.calling import STEPS
@@ -57,6 +57,49 @@ task_of, member_of, acting_of = reader(TaskArrays), reader(MemberArrays), reader
 make_steps, look = caller(STEPS), caller(LOOK)
 
 
+@inlined
+def ask_for(x, member, s, a, action):
+    """Control and target of actuator a for an action between -1 and 1."""
+    asked = x.scale[a, MIDDLE] + x.scale[a, HALF] * action
+    control, target = follow_one(asked, x.scale[a, LOW], x.scale[a, HIGH], x.scale[a, GEAR])
+    member.control[a] = control
+    s.motor[x.place[a, ROW], x.place[a, COLUMN]] = target
+
+
+@kernel
+def begin_one(table, k, q, v, looks, still):
+    """Member number k has begun anew at (q, v), with its targets in the middle; a first look at it. still: (a,) zeros."""
+    x = acting_of(table)
+    member = member_of(x.members[k])
+    s = moving_of(member.table)
+    for a in range(x.place.shape[0]):
+        ask_for(x, member, s, a, 0.0)
+    for c in range(q.shape[0]):
+        x.q[k, c] = q[c]
+    for c in range(v.shape[0]):
+        x.v[k, c] = v[c]
+    x.reward[k], x.over[k] = look(looks, (x.task, x.q[k], x.v[k], x.memory[k], still, x.seen[k], True))
+
+
+@kernel
+def is_state(q, v, quaternions, tolerance):
+    """Whether all numbers are finite and all quaternions unit. quaternions: where in q each begins.
+
+    tolerance: of the squares of their lengths.
+    """
+    bad = 0.0
+    for c in range(q.shape[0]):
+        bad += 0.0 * q[c]
+    for c in range(v.shape[0]):
+        bad += 0.0 * v[c]
+    worst = 0.0
+    for k in range(quaternions.shape[0]):
+        c = quaternions[k]
+        square = q[c] * q[c] + q[c + 1] * q[c + 1] + q[c + 2] * q[c + 2] + q[c + 3] * q[c + 3]
+        worst = max(worst, abs(square - 1.0))
+    return bad == 0.0 and worst <= tolerance
+
+
 @kernel
 def act(table, who, actions, steps, looks, h, n):
     """n steps of h [s] of the members `who`, towards the targets that their actions ask for, and a look at those that made
@@ -76,10 +119,7 @@ def act(table, who, actions, steps, looks, h, n):
         member = member_of(x.members[k])
         s = moving_of(member.table)
         for a in range(x.place.shape[0]):
-            asked = x.scale[a, MIDDLE] + x.scale[a, HALF] * min(max(actions[k, x.place[a, ACTION]], -1.0), 1.0)
-            control, target = follow_one(asked, x.scale[a, LOW], x.scale[a, HIGH], x.scale[a, GEAR])
-            member.control[a] = control
-            s.motor[x.place[a, ROW], x.place[a, COLUMN]] = target
+            ask_for(x, member, s, a, min(max(actions[k, x.place[a, ACTION]], -1.0), 1.0))
         x.ended[k, STATUS], x.ended[k, MADE] = make_steps(steps, (member.table, h, n))
         for c in range(s.q.shape[0]):
             x.q[k, c] = s.q[c]

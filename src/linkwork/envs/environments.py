@@ -105,7 +105,8 @@ class TaskVectorEnv(VectorEnv[Any, Any, Any]):
 
     def step(self, actions: FloatArray) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         x, begun = self.members.arrays, self._done
-        failed = self.members.act(as_actions(actions, (self.num_envs, self.task.actions)), np.flatnonzero(~begun))
+        who = np.flatnonzero(~begun) if begun.any() else None  # all
+        failed = self.members.act(as_actions(actions, (self.num_envs, self.task.actions)), who)
         for k in np.flatnonzero(begun).tolist():
             self.members.begin(k, self._rngs[k])
         x.reward[begun], x.over[begun] = 0.0, 0.0

@@ -68,7 +68,7 @@ class SnakeCrawl(Task):
             )
         model = linkage.compile()
         super().__init__(model, np.full(joints, -BEND), np.full(joints, BEND), 11 + 2 * joints)
-        self._rest = self.rest().q
+        self._rest, self._sideways = self.rest().q, (joints + 1) // 2
         # The ground is a half-space, which nothing passes, and links are thicker than their way in a step.
         self.contact = Contact(friction=friction, continuous=False)
 
@@ -79,6 +79,5 @@ class SnakeCrawl(Task):
 
     def begin(self, rng: np.random.Generator, memory: FloatArray) -> State:
         q = self._rest.copy()
-        sideways = q[BASE_Q::2]  # hinges about z keep it flat on the ground
-        sideways[:] = rng.uniform(-0.1, 0.1, sideways.size)
+        q[BASE_Q::2] += 0.2 * rng.random(self._sideways) - 0.1  # hinges about z keep it flat on the ground
         return State(q, np.zeros(self.model.nv))

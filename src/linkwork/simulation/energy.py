@@ -49,7 +49,10 @@ def spring_energy(s, i, q):
     if s.tree[i, KIND] == HELICAL:  # the hot path
         x = q[s.tree[i, Q]] - s.rest[s.tree[i, Q]]
         return 0.5 * s.dof[s.tree[i, V], STIFFNESS] * x * x
-    return joint_spring_energy(s.tree, s.dof, s.rest, i, q)
+    is_sprung = False
+    for d in range(s.tree[i, V], s.tree[i, V] + s.tree[i, DOF]):
+        is_sprung = is_sprung or s.dof[d, STIFFNESS] != 0.0
+    return joint_spring_energy(s.tree, s.dof, s.rest, i, q) if is_sprung else 0.0  # few are, and logarithms take long
 
 
 @kernel

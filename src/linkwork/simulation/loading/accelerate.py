@@ -149,7 +149,7 @@ def judge_motors(table, h, is_first):
             changed = changed or acts_otherwise(s, i, d, h, s.v[j] + h * s.qdd[j])
     if changed:
         efforts_as_judged(table, h)
-        judge_along_way(table, h, is_first)
+        judge_along_way(table, h, is_first, 1.0)
     return changed
 
 
@@ -165,8 +165,8 @@ def efforts_as_judged(table, h):
 
 
 @routine
-def judge_along_way(table, h, is_first):
-    """Moves `judged` towards v + h q̈, all the way or to where a convex function on it is least; at first all the way.
+def judge_along_way(table, h, is_first, most):
+    """Moves `judged` towards v + h q̈, to where a convex function on it is least, at most so much of the way; at first all.
 
     With τ(u) the efforts of motors, the end u of the step is where M (u - v) / h - r - τ(u) = 0, and no τ rises with its u:
     the place where a convex function of u is least. Each evaluation is a step of Newton's method towards it, which may go
@@ -175,7 +175,7 @@ def judge_along_way(table, h, is_first):
     that motors had by the law they were judged by, and the impulses of contacts and limits over h: in `drive`.
     """
     s = moving_of(table)
-    share = 1.0 if is_first else where_slope_vanishes(table, h)
+    share = 1.0 if is_first else min(where_slope_vanishes(table, h), most)
     for j in range(s.v.shape[0]):
         end = s.v[j] + h * s.qdd[j]
         s.judged[j] = end if share == 1.0 else s.judged[j] + share * (end - s.judged[j])

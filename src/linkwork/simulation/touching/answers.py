@@ -13,7 +13,7 @@ from linkwork.simulation.constrained.constraints import constraints_of
 from linkwork.simulation.constrained.coupling_forces import project_couplings
 from linkwork.simulation.constrained.responses import clear_members, mark_paths, pull_down, push_up, respond_all
 from linkwork.simulation.moving import moving_of
-from linkwork.simulation.touching.arrays import FIRST_MARK, LEFT_ON_JOINT, SLOTS, WIDE, touch_of
+from linkwork.simulation.touching.arrays import FIRST_MARK, LEFT_ON_JOINT, SLOTS, WIDE, problem_of, touch_of
 from linkwork.spatial.memory import add_to6, load3, load6, load9, store6
 from linkwork.spatial.rotations import matvec3, tmatvec3
 from linkwork.spatial.simd import (
@@ -83,6 +83,8 @@ def answer_matrix(table, limits, out):
     unmark_paths(table)
     if x.offset.shape[0] > 0:
         couple_answers(table, limits, out)
+    if t.switches[0] > 0:
+        switch_answers(table, limits, 0, out)
 
 
 @inlined
@@ -132,6 +134,56 @@ def couple_answer(table, limits, impulse, out):
             out[j] -= along * x.coupled_change[k, j]
         for i in range(n):
             add_to6(x.answer, i, 0, scale6(-along, load6(x.coupled_answer, k * n + i, 0)))
+
+
+@routine
+def switch_answers(table, limits, first, out):
+    """Λ -= Σ (a / m) (J y)(J y)ᵀ: answers with motors `first` and later as they changed their law, (40) of `switching`."""
+    s = moving_of(table)
+    t = touch_of(table)
+    m, n, y = t.counts[SLOTS], s.tree.shape[0], problem_of(table).v_after  # not known yet: scratch
+    for k in range(first, t.switches[0]):
+        weight = t.switch_weight[k]
+        for a in range(m):
+            i = t.reached[a]
+            twist = to_world(load9(s.world, i, 0), load6(t.switched_answer, k * n + i, 0))
+            for e in range(6):
+                y[6 * a + e] = twist[e]
+        for a in range(limits):
+            y[6 * m + a] = t.switched[k, t.bound[a, 1]]
+        for a in range(6 * m + limits):
+            f = weight * y[a]
+            for b in range(6 * m + limits):
+                out[a, b] -= f * y[b]
+
+
+@inlined
+def take_off_switch(s, t, x, k, along, out):
+    """Takes off an answer to impulses, out and `answer`, what is less since motor k has another law: (40) of `switching`.
+
+    along: yᵀ of these impulses.
+    """
+    n, f = s.tree.shape[0], -t.switch_weight[k] * along
+    for j in range(s.v.shape[0]):
+        out[j] += f * t.switched[k, j]
+    for i in range(n):
+        add_to6(x.answer, i, 0, scale6(f, load6(t.switched_answer, k * n + i, 0)))
+
+
+@inlined
+def switch_answer(s, t, x, limits, impulse, out):
+    """The answer to impulses on touched bodies and near limits with motors as they changed their law."""
+    m, n = t.counts[SLOTS], s.tree.shape[0]
+    for k in range(t.switches[0]):
+        along = 0.0
+        for r in range(m):
+            i = t.reached[r]
+            y = to_world(load9(s.world, i, 0), load6(t.switched_answer, k * n + i, 0))
+            for e in range(6):
+                along += y[e] * impulse[6 * r + e]
+        for c in range(limits):
+            along += t.switched[k, t.bound[c, 1]] * impulse[6 * m + c]
+        take_off_switch(s, t, x, k, along, out)
 
 
 @routine
@@ -330,3 +382,4 @@ def answer(table, limits, impulse, out):
     for k in range(limits):
         t.drive[t.bound[k, 1]] = 0.0
     couple_answer(table, limits, impulse, out)
+    switch_answer(s, t, x, limits, impulse, out)

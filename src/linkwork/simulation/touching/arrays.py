@@ -54,6 +54,8 @@ MOST_KNOWN = 512  # are told apart
 # Entries of `calls`: the integrator's own step, the search for contacts, the look at the way of a part, the solver.
 OWN_STEP, FIND, WAY, SOLVE, CALLS = range(5)
 IMPULSES, PUSH = range(2)  # what the solver is called for
+MOST_SWITCHED = 4  # motors that change their law after an evaluation, before another one is made
+DRIVE, RESISTS, FREE_QDD, EVALUATED = range(4)  # rows of `evaluated`
 # Entries of `turns`: the method that ended the last step, and steps of this call that are left. Where steps and updates of
 # an active region are made in turns: steps between two updates, 0: none is made here; steps since the last one, or that
 # many where one is due; steps since it in truth; how often it was made; whether that failed; addresses of the kernels that
@@ -90,6 +92,14 @@ class Touch(NamedTuple):
     own: Float1
     columns: Float1
     joint: Float2  # (12, 6) per impulse on coordinates of its joint at their limits
+    # Of `switching`: efforts, armatures and accelerations of the last evaluation (3, nv); how many motors changed their law
+    # since then, and scratch (2,); of each how joints and bodies answer an effort on it (4, nv) and (4 n, 6), and the
+    # weight of that (4,)
+    evaluated: Float2
+    switches: Int1
+    switched: Float2
+    switched_answer: Float2
+    switch_weight: Float1
     began_q: Float1  # (nq of the model,) where a step that is cut into parts began
     began_v: Float1  # (nv of the model,)
     began_kept: Float2  # (n, 6) momentum that floating trees were to have then

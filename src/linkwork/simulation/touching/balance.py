@@ -19,13 +19,14 @@ import math
 
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.aba import TWIST
-from linkwork.model.layout import ARMATURE, DOF, INERTIA, V
+from linkwork.model.layout import ARMATURE, COMPOUND, DOF, HELICAL, INERTIA, KIND, Q, V
 from linkwork.simulation import moving as mv
 from linkwork.simulation.energy import MOVED, PLACED, UNPLACED, energies, energies_where, spring_energy
-from linkwork.simulation.integrators.euler import note_efforts
+from linkwork.simulation.integrators.euler import BY_VARIATIONAL, note_efforts
 from linkwork.simulation.integrators.whipping import FADING, MOST_GAINED, is_driven
 from linkwork.simulation.loading.accelerate import load_wrench
 from linkwork.simulation.loading.acting import BY_GIVEN, BY_MOTOR
+from linkwork.simulation.loading.motor_law import motor_law
 from linkwork.simulation.momentum.momentum import correct_bases, keep_present_momentum
 from linkwork.simulation.moving import moving_of
 from linkwork.simulation.touching import arrays as ta
@@ -189,19 +190,36 @@ def slow_down(table, s, kinetic, excess):
     return (1.0 - factor * factor) * within
 
 
+@inlined
+def effort_of_motor(s, i, d, h):
+    """Of coordinate d of joint i, in a step of h [s] by Euler's rule, as it acts where the step ends."""
+    kind, j = s.tree[i, KIND], s.tree[i, V] + d
+    if kind != HELICAL and kind != COMPOUND:
+        return 0.0
+    q, v, faster = s.start_q[s.tree[i, Q] + d], s.start_v[j], h * s.qdd[j]
+    effort, stiffness, damping = motor_law(s.motor, s.strength, s.top_speed, j, q, v, h, s.judged[j])
+    return effort - stiffness * h * (v + faster) - damping * faster
+
+
 @routine
 def work_done(table, s, t, h):
     """The most that loads, motors and given efforts can have done in a step of h [s] with the power of its two ends [J]."""
     start, end = t.balance[ta.POWER_START], power_of_loads(s, False, t)
     work, size = h * max(start, end), h * max(abs(start), abs(end))
-    if s.counts[mv.MOTORS] > 0:
+    has_motors = s.counts[mv.MOTORS] > 0
+    is_noted = has_motors and (s.counts[mv.RULE] == BY_VARIATIONAL or s.counts[mv.IMPLICIT] == 0)
+    if is_noted:
         note_efforts(table, h)
-    for j in range(s.v.shape[0]):
-        effort = s.effort[j]
-        if s.counts[mv.MOTORS] > 0:
-            effort = s.acted[j, BY_GIVEN] + s.acted[j, BY_MOTOR]
-        work += h * max(effort * s.start_v[j], effort * s.v[j])
-        size += h * abs(effort) * max(abs(s.start_v[j]), abs(s.v[j]))
+    for i in range(s.tree.shape[0]):
+        for d in range(s.tree[i, DOF]):
+            j = s.tree[i, V] + d
+            effort = s.effort[j]
+            if is_noted:
+                effort = s.acted[j, BY_GIVEN] + s.acted[j, BY_MOTOR]
+            elif has_motors:
+                effort += effort_of_motor(s, i, d, h)
+            work += h * max(effort * s.start_v[j], effort * s.v[j])
+            size += h * abs(effort) * max(abs(s.start_v[j]), abs(s.v[j]))
     return work + WORK_KNOWN * size
 
 

@@ -329,7 +329,7 @@ class ContactState:
         self.contacts.summed[...] = 0.0
         self.touch.held[...], self.touch.summed[...] = 0.0, 0.0
         self.touch.totals[:], self.touch.balance[:] = 0.0, 0.0
-        self.touch.counts[[ta.SLOTS, ta.LIMITS, ta.NEEDED_SLOTS, ta.NEEDED_LIMITS, ta.CHANGED, ta.KNOWN]] = 0
+        self.touch.counts[ta.SLOTS : ta.KNOWN + 1] = 0  # in use, needed, CHANGED and KNOWN
         self.problem.loop_impulse[:] = 0.0
         self.system.state[:] = 0
 

@@ -7,13 +7,14 @@ these motors are judged again, until none acts otherwise.
     min ½ (u - v)ᵀ M (u - v) / h - rᵀ (u - v) - Σ ∫ τ_j(u_j) du_j     among the u that contacts and limits allow      (23)
 
 Without friction that is what the end of the step makes least, a convex function of it, and each turn is a step of
-Newton's method towards it. `judge_along_way` goes along it no further than the function falls. docs/theory/contact.md
+Newton's method towards it. `judge_along_way` goes along it no further than the function falls. Friction is not a part of
+the function: where turns do not end, they go half of the way. docs/theory/contact.md
 """
 
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.aba import P_, R_, S_D
 from linkwork.model.kernels.joint_kernels import helical_twist
-from linkwork.model.layout import DOF, HELICAL, KIND, PARENT, V
+from linkwork.model.layout import COMPOUND, DOF, HELICAL, KIND, PARENT, Q, V
 from linkwork.simulation.constrained.calling import accelerate_closed
 from linkwork.simulation.constrained.constraints import constraints_of, is_constrained
 from linkwork.simulation.loading.accelerate import (
@@ -23,15 +24,20 @@ from linkwork.simulation.loading.accelerate import (
     efforts_as_judged,
     judge_along_way,
 )
+from linkwork.simulation.loading.motor_law import motor_law
 from linkwork.simulation.moving import IMPLICIT, LIMITED, MOTORS, OK, moving_of
 from linkwork.simulation.touching.answers import to_body
 from linkwork.simulation.touching.arrays import SLOTS, problem_of, touch_of
 from linkwork.simulation.touching.impulses import find_impulses
-from linkwork.simulation.touching.problem import free_motion, near_limits, pose_problem
+from linkwork.simulation.touching.problem import free_motion, near_limits, pose_again, pose_problem
+from linkwork.simulation.touching.switching import note_evaluation, switch_motors
 from linkwork.spatial.memory import add_to6, load3, load6, load9, store6
 from linkwork.spatial.vectors import ZERO6, dot6, wrench_to_parent
 
 MOST_TURNS = 25  # solves for the limits of motors; few steps need more than two
+WHOLE_TURNS = 3  # of them that may go all of the way where (23) falls, or says nothing: friction is not a part of it
+PART_OF_WAY = 0.5  # that later ones go at most: two laws that lead to each other would take turns without end
+NEARLY = 1e-3  # of its effort: what a motor may be off after them; whether contacts stick or slide may leave no less
 
 
 @inlined
@@ -49,32 +55,49 @@ def meet_with_motors(table, h, count, limits):
     Returns OK or a failure, and how many limits are near.
     """
     s = moving_of(table)
+    t = touch_of(table)
+    is_posed = False
     if is_judged_elsewhere(s) and act_otherwise(s, h, s.start_v):
+        note_evaluation(table)
         for k in range(s.v.shape[0]):
             s.judged[k] = s.start_v[k]
-        bad = accelerate_again(table, h)
+        bad = change_laws(table, h)
         if bad != OK:
             return bad, limits
         limits = near_limits(table, h)
     for turn in range(MOST_TURNS):
-        status = pose_problem(table, count, limits)
+        status = OK if is_posed else pose_problem(table, count, limits)
         if status != OK:
             return status, limits
+        known = t.switches[0]
+        note_evaluation(table)
         status = find_impulses(table, h, limits)
         if status != OK:
             return status, limits
-        if turn == MOST_TURNS - 1 or not act_otherwise(s, h, s.v):
+        if turn == MOST_TURNS - 1 or not act_otherwise(s, h, s.v) or (turn >= WHOLE_TURNS and act_nearly(s, h)):
             break
         for k in range(s.v.shape[0]):
             s.v[k] = s.start_v[k]
         efforts_as_judged(table, h)
         add_impulses_on_joints(table, h, limits)
-        judge_along_way(table, h, turn == 0)
-        bad = accelerate_again(table, h)
+        judge_along_way(table, h, turn == 0, 1.0 if turn < WHOLE_TURNS else PART_OF_WAY)
+        bad = change_laws(table, h)
         if bad != OK:
             return bad, limits
-        limits = near_limits(table, h)
+        before, limits = limits, near_limits(table, h)
+        is_posed = before == 0 and limits == 0 and t.switches[0] > known
+        if is_posed:
+            pose_again(table, count, known)
     return OK, limits
+
+
+@inlined
+def change_laws(table, h):
+    """`switch_motors`, or an evaluation where that cannot be; after `note_evaluation`. OK or a failure."""
+    s = moving_of(table)
+    for k in range(s.v.shape[0]):
+        s.v[k] = s.start_v[k]
+    return OK if switch_motors(table, h) else accelerate_again(table, h)
 
 
 @inlined
@@ -94,6 +117,24 @@ def act_otherwise(s, h, v):
         for d in range(s.tree[i, DOF]):
             otherwise = otherwise or acts_otherwise(s, i, d, h, v[s.tree[i, V] + d])
     return otherwise
+
+
+@routine
+def act_nearly(s, h):
+    """Whether the efforts of all motors, by the laws they are judged by, are nearly those of their laws at v."""
+    nearly = True
+    for i in range(s.tree.shape[0]):
+        kind = s.tree[i, KIND]
+        if kind == HELICAL or kind == COMPOUND:
+            for d in range(s.tree[i, DOF]):
+                j = s.tree[i, V] + d
+                q, v, u = s.q[s.tree[i, Q] + d], s.start_v[j], s.v[j]
+                effort, k, c = motor_law(s.motor, s.strength, s.top_speed, j, q, v, h, s.judged[j])
+                acted = effort - h * k * u - c * (u - v)
+                effort, k, c = motor_law(s.motor, s.strength, s.top_speed, j, q, v, h, u)
+                wanted = effort - h * k * u - c * (u - v)
+                nearly = nearly and abs(acted - wanted) <= NEARLY * max(abs(acted), abs(wanted))
+    return nearly
 
 
 @routine

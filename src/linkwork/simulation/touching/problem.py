@@ -19,7 +19,7 @@ from linkwork.simulation.integrators.euler import speed_up
 from linkwork.simulation.loading.accelerate import move_placed
 from linkwork.simulation.moving import CONTACTS_GROW, OK, moving_of
 from linkwork.simulation.touching import arrays as ta
-from linkwork.simulation.touching.answers import answer_matrix, to_world, unmark_paths
+from linkwork.simulation.touching.answers import answer_matrix, switch_answers, to_world, unmark_paths
 from linkwork.simulation.touching.arrays import contacts_of, problem_of, size_problem, touch_of
 from linkwork.spatial.memory import load3, load6, load9, store3, store6
 from linkwork.spatial.rotations import add3, cross3, scale3, sub3
@@ -37,6 +37,7 @@ def free_motion(table, h):
     t = touch_of(table)
     for i in range(s.tree.shape[0]):
         store6(t.before, i, 0, load6(s.work, i, TWIST))
+    t.switches[0] = 0
     speed_up(s, h)
     for i in range(s.tree.shape[0]):
         twist = move_placed(s, i)  # before its rotation is read
@@ -161,15 +162,12 @@ def pose_problem(table, count, limits):
         store3(problem.origin, m, 0, load3(s.world, i, 9))
         before = to_world(load9(s.world, i, 0), load6(t.before, i, 0))
         for e in range(6):
-            problem.v_free[6 * m + e] = t.twists[i, e]
             problem.v_before[6 * m + e] = before[e]
-    data = contacts_of(table).data
     for c in range(count):
         for side in range(2):
             body = t.carrier[c, side]
             problem.slot[c, side] = t.slot_of[body] if body >= 0 else -1
-        if data[c, DIRECTED] != ISOTROPIC:
-            aim_friction(data, c, sliding_of(s, t, data, c))
+    pose_velocities(table, count)
     pose_limits(s, t, problem, slots, limits)
     pose_loops(s, t, x, problem)
     forget_slots(table, slots)
@@ -179,6 +177,32 @@ def pose_problem(table, count, limits):
     else:
         answer_matrix(table, limits, problem.Lambda)
     return OK
+
+
+@inlined
+def pose_velocities(table, count):
+    """Of touched bodies, by forces alone; what has a direction of friction is aimed by them."""
+    s = moving_of(table)
+    t = touch_of(table)
+    v_free, data = problem_of(table).v_free, contacts_of(table).data
+    for m in range(t.counts[ta.SLOTS]):
+        for e in range(6):
+            v_free[6 * m + e] = t.twists[t.reached[m], e]
+    for c in range(count):
+        if data[c, DIRECTED] != ISOTROPIC:
+            aim_friction(data, c, sliding_of(s, t, data, c))
+
+
+@routine
+def pose_again(table, count, known):
+    """The same problem, without limits, with other velocities by forces alone, and other responses where motors changed
+    their law, of which `known` were counted in (`switching`)."""
+    t = touch_of(table)
+    pose_velocities(table, count)
+    if t.counts[ta.BY_SWEEPS] == ta.BY_MATRIX:
+        switch_answers(table, 0, known, problem_of(table).Lambda)
+    else:
+        t.counts[ta.BY_SWEEPS] = ta.BY_TREE
 
 
 @inlined
