@@ -131,7 +131,9 @@ def bolted(gap: float) -> lw.Linkage:
     linkage = stack(gap)
     linkage.edit_body("torso", joint=lw.Fixed())
     slab = lw.Box((0.02, 1.0, 1.0))
-    linkage.add_body("wall", "world", lw.Fixed(), lw.Pose((0.14, 0.0, 0.3)), lw.Inertia.box(1.0, slab.size), shapes=[slab])
+    linkage.add_body(
+        "wall", "world", lw.Fixed(), lw.Pose((0.14, 0.0, 0.3)), lw.Inertia.box(1.0, slab.size), shapes=[slab]
+    )
     return linkage
 
 

@@ -61,9 +61,7 @@ def without_overlaps(model: Model, contact: Contact, state: State) -> Contact:
         )
     tree, has_hulls = roots(model), contact.self_contact and (table.kind == HULL).any()
     begun = overlaps(finder, model, state, margin, True) if has_hulls else {}
-    begun = {
-        (a, b): depth for (a, b), depth in begun.items() if (a, b) not in near and b < n and tree[a] == tree[b]
-    }
+    begun = {(a, b): depth for (a, b), depth in begun.items() if (a, b) not in near and b < n and tree[a] == tree[b]}
     if begun:
         warn_user(
             f"model '{model.name}' begins with bodies of one tree inside each other, by up to {max(begun.values()):.3g} m: "
