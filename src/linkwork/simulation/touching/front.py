@@ -199,8 +199,8 @@ class ContactState:
             limits = 2 * int(counts[ta.NEEDED_LIMITS])
         if not has_memory_for(3 * contacts + limits):
             raise StateError(
-                f"a step of model '{self.model.name}' needs {needed:,} contacts, more than memory holds. Bodies deep inside "
-                "a mesh of many triangles touch all of them: begin apart, name pairs that are to overlap in "
+                f"a step of model '{self.model.name}' needs {needed:,} contacts, more than memory holds. Bodies deep "
+                "inside a mesh of many triangles touch all of them: begin apart, name pairs that are to overlap in "
                 "Contact(ignore=...), or use simpler shapes."
             )
         counts[ta.SLOT_CAPACITY] = slots
