@@ -268,3 +268,55 @@ def test_a_linkage_locked_as_a_whole_keeps_turning(make_tree, rng):
     assert sim.active_joints == [model.joint_names[0]]
     kept = momenta(model, state)
     assert momenta(model, sim.state) == pytest.approx(kept, rel=0, abs=same_momentum(kept, steps=100))
+
+
+# ------------------------------------------------------------------------------------------------- bases on planar joints
+
+
+PUCK = lw.Inertia(mass=1.0, com=(0.1, 0.0, 0.0), moments=(0.01, 0.01, 0.02))
+
+
+def puck_with_arm():
+    """A puck that slides in a horizontal plane, with an arm on it."""
+    linkage = lw.Linkage("puck")
+    linkage.add_body("puck", joint=lw.Planar((0, 0, 1)), inertia=PUCK)
+    linkage.add_body("arm", "puck", lw.Revolute((0, 0, 1)), lw.Pose((0.2, 0.0, 0.0)), PUCK)
+    return linkage
+
+
+def test_a_puck_at_rest_leaves_what_moves_beside_it_alone():
+    """Its base, which may be inactive, is none of the joints that move: a pendulum beside it swings as it does alone."""
+    alone = lw.Linkage("pendulum")
+    alone.add_body("pendulum", joint=lw.Revolute((0, 1, 0)), inertia=PUCK)
+    both = puck_with_arm()
+    both.merge(alone, placement=lw.Pose((3.0, 0.0, 0.0)))
+    start, model = alone.compile().state([0.3]), both.compile()
+    full = lw.FullDynamics(alone.compile(), start, integrator="semi_implicit_euler")
+    state = model.neutral()
+    state.q[model.q_slice("pendulum")] = 0.3
+    few = lw.AdaptiveDynamics(model, state, max_active_joints=1, integrator="semi_implicit_euler")
+    full.step(1e-3, 300)
+    few.step(1e-3, 300)
+    assert few.active_joints == ["pendulum"]
+    swung = few.state.q[model.q_slice("pendulum")] - full.state.q
+    assert np.abs(swung).max() < rounding(condition=10.0, scale=np.abs(full.state.q).max(), steps=300)
+
+
+def test_a_puck_that_was_stopped_begins_to_slide_from_rest():
+    """The momentum that it had before it became inactive is gone; pushed, it has what the force gives."""
+    model = puck_with_arm().compile()
+    state = model.neutral()
+    state.v[:] = 1.0
+    sim = lw.AdaptiveDynamics(model, state, max_active_joints=2, integrator="semi_implicit_euler", update_every=1)
+    sim.step(1e-3, 10)
+    assert np.abs(momenta(model, sim.state)[3:5]).min() > 0.1
+    sim.max_active_joints = 0
+    sim.step(1e-3, 10)
+    assert sim.active_joints == []
+    assert not sim.state.v.any()
+    sim.max_active_joints = 2
+    sim.apply_wrench("arm", force=(3.0, -2.0, 0.0))
+    sim.step(1e-3, 100)
+    assert "puck" in sim.active_joints
+    expected = np.array([3.0, -2.0]) * 100e-3  # [N·s]
+    assert np.abs(momenta(model, sim.state)[3:5] - expected).max() < same_momentum(expected, steps=100)

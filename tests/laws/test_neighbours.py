@@ -124,3 +124,85 @@ def test_a_hull_that_begins_apart_is_not_named(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         lw.FullDynamics(model, model.neutral(), contact=lw.Contact())
+
+
+def bolted(gap: float) -> lw.Linkage:
+    """The same torso, waist and chest with the torso fixed to the world, and a wall that is fixed there beside them."""
+    linkage = stack(gap)
+    linkage.edit_body("torso", joint=lw.Fixed())
+    slab = lw.Box((0.02, 1.0, 1.0))
+    linkage.add_body(
+        "wall", "world", lw.Fixed(), lw.Pose((0.14, 0.0, 0.3)), lw.Inertia.box(1.0, slab.size), shapes=[slab]
+    )
+    return linkage
+
+
+@pytest.mark.parametrize("make", [lw.FullDynamics, lw.AdaptiveDynamics])
+@pytest.mark.parametrize("self_contact", [True, False])
+def test_a_base_that_is_fixed_to_the_world_is_left_out_as_one_that_floats(make, self_contact):
+    """The chest, drawn into the torso, is not pushed out of it; into the wall, fixed to the world too, it does not go."""
+    model = bolted(-0.05).compile()
+    with pytest.warns(lw.LinkworkWarning, match="'chest' and 'torso'") as told:
+        sim = make(model, model.neutral(), contact=lw.Contact(self_contact=self_contact))
+    assert len(told) == 1
+    sim.step(1e-3, 20)
+    assert not sim.contacts
+    sim.set_motor("waist", position=1.4, stiffness=100.0, damping=10.0)
+    sim.step(1e-3, 1000)
+    assert {(c.body, c.other) for c in sim.contacts} == {("chest", "world")}
+    assert sim.closest("chest", "wall").distance > -1e-3
+    assert sim.closest("chest", "torso").distance < 0.0
+
+
+def test_a_body_touches_a_base_from_which_it_is_drawn_apart():
+    """Turned down by its waist, the chest lies on the torso."""
+    model = bolted(0.12).compile()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sim = lw.FullDynamics(model, model.neutral(), contact=lw.Contact())
+    sim.set_motor("waist", position=-2.0, stiffness=100.0, damping=10.0)
+    sim.step(1e-3, 1500)
+    assert {(c.body, c.other) for c in sim.contacts} == {("chest", "world")}
+    assert sim.closest("chest", "torso").distance == pytest.approx(0.0, abs=2e-3)
+
+
+def test_an_open_mesh_on_a_base_is_its_hull(tmp_path):
+    """A robot's file may draw its base with holes. As on bodies that move, the hull of it touches."""
+    file = tmp_path / "base.obj"
+    file.write_text(BOX + FACES[: FACES.index("f 2 6")])  # without its upper face, at z = 0
+    linkage = lw.Linkage("base")
+    mesh = lw.Mesh("base.obj", (1.0, 1.0, 1.0), str(file))
+    linkage.add_body("base", "world", lw.Fixed(), lw.Pose(), lw.Inertia.box(1.0, (0.1, 0.1, 0.2)), shapes=[mesh])
+    ball = lw.Sphere(0.02)
+    linkage.add_body("ball", "world", lw.Free(), lw.Pose((0, 0, 0.03)), lw.Inertia.sphere(0.1, 0.02), shapes=[ball])
+    model = linkage.compile()
+    with pytest.warns(lw.LinkworkWarning, match="'base': mesh 'base.obj' is not closed"):
+        sim = lw.FullDynamics(model, model.neutral(), contact=lw.Contact())
+    sim.step(1e-3, 500)
+    assert sim.closest("ball", "base").distance == pytest.approx(0.0, abs=1e-4)
+    (point,) = sim.contacts
+    assert point.force[2] == pytest.approx(0.1 * 9.81)
+    linkage.remove_body("base")
+    linkage.add_obstacle("base", mesh)
+    with pytest.raises(lw.ModelError, match="is not closed"):
+        lw.FullDynamics(linkage.compile(), linkage.compile().neutral(), contact=lw.Contact())
+
+
+def test_more_contacts_than_memory_holds_are_an_error_that_says_so(monkeypatch):
+    from linkwork.simulation.touching import front
+
+    linkage = lw.Linkage("boxes")
+    box = lw.Box((0.1, 0.1, 0.1))
+    for k in range(20):
+        pose = lw.Pose((0.2 * k, 0.0, 0.06))
+        linkage.add_body(f"box_{k}", "world", lw.Free(), pose, lw.Inertia.box(1.0, box.size), shapes=[box])
+    linkage.add_obstacle("floor", lw.Plane())
+    model = linkage.compile()
+    sim = lw.FullDynamics(model, model.neutral(), contact=lw.Contact())
+    monkeypatch.setattr(front, "has_memory_for", lambda rows: False)
+    with pytest.raises(lw.StateError, match="needs 80 contacts, more than memory holds"):
+        sim.step(1e-3, 200)
+    assert sim.steps_done > 0
+    monkeypatch.undo()
+    sim.step(1e-3, 200)  # it goes on where it was
+    assert len(sim.contacts) == 80

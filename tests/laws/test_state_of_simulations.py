@@ -1,5 +1,8 @@
 """Another state in the middle of a run: from there on a simulation is a new one that begins there, to the bit."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -102,6 +105,36 @@ def test_set_state_and_reset_begin_anew(kind, loops):
     sim.reset(clear=True)
     assert not sim.loads
     assert np.array_equal(course(sim), course(KINDS[kind](model, start)))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda sim: pickle.loads(pickle.dumps(sim))], ids=["copy", "pickle"])
+def test_copies_are_reset_to_where_their_original_began(kind, copied):
+    model = arm()
+    start = model.state(np.linspace(-0.4, 0.5, 8))
+    sim = KINDS[kind](model, start)
+    act(sim)
+    first = course(sim)
+    other = copied(sim)
+    other.reset()
+    assert np.array_equal(other.state.q, start.q)
+    assert np.array_equal(course(other), first)
+
+
+def test_a_checkpoint_keeps_the_order_of_pins():
+    """Joints that are pinned inactive are stopped one after the other, which rounds by their order."""
+    model = lw.library.random_tree(12, seed=3).compile()
+    start = model.random_state(1)
+    names = model.joint_names
+    sim = lw.AdaptiveDynamics(model, start, max_active_joints=12)
+    for joint in (9, 2, 7, 4):
+        sim.pin_inactive(names[joint])
+    sim.reset()
+    first = sim.state.v.copy()
+    other = lw.AdaptiveDynamics(model, start, max_active_joints=12)
+    other.restore(sim.checkpoint())
+    other.reset()
+    assert np.array_equal(other.state.v, first)
 
 
 def test_reset_begins_the_random_numbers_anew():

@@ -274,6 +274,21 @@ def test_energy_without_a_source_is_told_once():
         driven.step(1e-5, 100)
 
 
+@pytest.mark.parametrize("make", [lw.FullDynamics, lw.AdaptiveDynamics])
+def test_a_joint_that_is_lifted_to_its_limit_is_not_taken_for_a_step_too_long(make):
+    """It begins 0.2 rad below its lower limit, and steps push it back, up: energy comes from there."""
+    link = lw.Inertia(mass=1.0, com=(0.2, 0.0, 0.0), moments=(0.001, 0.01, 0.01))
+    linkage = lw.Linkage("lifted")
+    linkage.add_body("arm", joint=lw.Revolute((0, -1, 0), limits=(0.2, 1.5)), inertia=link)
+    model = linkage.compile()
+    sim = make(model, model.neutral())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(20):
+            sim.step(1e-3, 10)
+    assert sim.state.q[0] == pytest.approx(0.2, abs=1e-3)
+
+
 def test_adaptive_runs_tell_it_too():
     """Half of the joints of a whip, by an integrator whose step is too long; a load begins the watch anew."""
     model, start = whip(20)

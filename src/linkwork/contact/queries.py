@@ -13,7 +13,7 @@ from linkwork.contact.broad_phase import Finder
 from linkwork.contact.geometry.solids import PLANE
 from linkwork.contact.narrow_phase import narrow_of, touch_shapes
 from linkwork.contact.settings import Contact
-from linkwork.contact.shape_table import shape_table
+from linkwork.contact.shape_table import entities_by_name, shape_table
 from linkwork.contact.swept import Side
 from linkwork.contact.tables import CLEARANCE, COLLISION, FOUND_A, FOUND_B, FOUND_NORMAL, LEAST, MODE, SHAPE_S, SHAPE_T
 from linkwork.contact.volumes import all_open, make_volumes, place_nodes, refit
@@ -143,18 +143,12 @@ class Collisions(TakesTurns):
     def _shapes_of(self, name: str) -> list[int]:
         if not isinstance(name, str):
             raise StateError(f"a body or obstacle is named by a text, not {shown(name)}.")
-        obstacles = [one for one, _ in self.model.obstacles]
-        n = self.model.n_bodies
-        if name in obstacles:
-            entity = n + obstacles.index(name)
-        else:
-            model = self.model
-            if name not in {*model.body_names, *model.frames, *model.merged_into, "world"}:
-                near = did_you_mean(name, [*model.body_names, *obstacles]) or "."
-                raise ModelError(f"model '{model.name}' has no body or obstacle '{name}'{near}")
-            body = self.model.body(name)
-            entity = body if body >= 0 else n + len(obstacles)
-        found = np.flatnonzero(self.table.entity == entity).tolist()
+        model = self.model
+        obstacles = [one for one, _ in model.obstacles]
+        if name not in {*obstacles, *model.body_names, *model.frames, *model.merged_into, "world"}:
+            near = did_you_mean(name, [*model.body_names, *obstacles]) or "."
+            raise ModelError(f"model '{model.name}' has no body or obstacle '{name}'{near}")
+        found = np.flatnonzero(np.isin(self.table.entity, entities_by_name(model)(name))).tolist()
         if not found:
             raise ModelError(f"'{name}' has no shape that can touch; give it shapes, or ask for another body.")
         return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -27,11 +28,13 @@ def shape_table(model: Model, settings: Contact) -> ShapeTable:
     """The table of a model; raises one ModelError with every fault of its shapes.
 
     Shapes that are only drawn are left out; so are, with a warning, meshes of a robot's file that are not there.
-    A mesh on a body counts as its convex hull; a mesh in the world must be closed.
+    A mesh on a body counts as its convex hull; an obstacle's must be closed. One on a body that is fixed to the world is
+    taken as it is, or where it is not closed as its hull, with a warning.
     """
     rows = [(-1, model.n_bodies + j, f"obstacle '{name}'", shape) for j, (name, shape) in enumerate(model.obstacles)]
+    ground = ground_entities(model)
     rows += [
-        (body, body if body >= 0 else model.n_bodies + len(model.obstacles), _owner(model, body), shape)
+        (body, body if body >= 0 else ground[shape.owner], _owner(model, body, shape), shape)
         for body, shape in model.shapes
     ]
     rows = sorted((row for row in rows if not row[3].visual_only), key=lambda row: row[0])
@@ -58,8 +61,14 @@ def _warn_of_missing(model: Model, missing: list[tuple[str, str]]) -> None:
         )
 
 
-def _owner(model: Model, body: int) -> str:
-    return f"body '{model.body_names[body]}'" if body >= 0 else "the world"
+def ground_entities(model: Model) -> dict[str, int]:
+    """Entities of bodies that are fixed to the world and have shapes, by name; behind bodies and obstacles."""
+    names = dict.fromkeys(shape.owner for body, shape in model.shapes if body < 0)
+    return {name: model.n_bodies + len(model.obstacles) + k for k, name in enumerate(names)}
+
+
+def _owner(model: Model, body: int, shape: Shape) -> str:
+    return f"body '{model.body_names[body] if body >= 0 else shape.owner}'"
 
 
 class _Builder:
@@ -118,6 +127,9 @@ class _Builder:
             if body >= 0:
                 return self._hull(mesh_files.hull_corners(corners, f"{what}: mesh '{shape.file}'"))
             faults = mesh_files.closed_faults(corners)
+            if faults and shape.owner:  # a link of a robot, which counts as its hull where the robot is not fixed
+                warn_user(f"{what}: mesh '{shape.file}' {'; '.join(faults)}. Its convex hull touches in its place.")
+                return self._hull(mesh_files.hull_corners(corners, f"{what}: mesh '{shape.file}'"))
             if faults:
                 raise ModelError(f"{what}: mesh '{shape.file}' {'; '.join(faults)}. Mend it, or use simple shapes.")
             return self._mesh(corners)
@@ -177,7 +189,7 @@ class _Builder:
             world_boxes,
             world_links,
             _ignored(model, settings),
-            np.array([key_stride(n, len(model.obstacles))], dtype=np.int64),
+            np.array([key_stride(model)], dtype=np.int64),
             np.ascontiguousarray(model.parent),
         )
 
@@ -194,15 +206,11 @@ def _material(body: int, friction: float | Friction, restitution: float, R: Floa
 
 def _ignored(model: Model, settings: Contact) -> IntArray:
     """Keys of pairs that never touch: those named, and bodies that a loop joins, as those along the tree never do."""
-    entities = {name: model.n_bodies + j for j, (name, _) in enumerate(model.obstacles)}
-    stride = key_stride(model.n_bodies, len(model.obstacles))
+    stride, entities_of = key_stride(model), entities_by_name(model)
     keys = set()
     for a, b in (*model.ignore_contact, *settings.ignore):
-        i, j = (entities[name] if name in entities else model.body(name) for name in (a, b))
-        if i == j:
-            continue
-        i, j = (x if x >= 0 else model.n_bodies + len(model.obstacles) for x in (i, j))
-        keys.add(min(i, j) * stride + max(i, j))
+        for i in entities_of(a):
+            keys |= {min(i, j) * stride + max(i, j) for j in entities_of(b) if i != j}
     for loop in model.loops:
         i, j = sorted((loop.body_a, loop.body_b))
         if 0 <= i < j:
@@ -210,8 +218,22 @@ def _ignored(model: Model, settings: Contact) -> IntArray:
     return np.array(sorted(keys), dtype=np.int64)
 
 
-def key_stride(n_bodies: int, n_obstacles: int) -> int:
-    return n_bodies + n_obstacles + 1
+def entities_by_name(model: Model) -> Callable[[str], list[int]]:
+    """What names of bodies and obstacles stand for; that of the world for all bodies that are fixed to it."""
+    ground = ground_entities(model)
+    still = ground | {name: model.n_bodies + j for j, (name, _) in enumerate(model.obstacles)}
+
+    def entities_of(name: str) -> list[int]:
+        if name in still:
+            return [still[name]]
+        body = model.body(name)
+        return [body] if body >= 0 else list(ground.values())
+
+    return entities_of
+
+
+def key_stride(model: Model) -> int:
+    return model.n_bodies + len(model.obstacles) + len(ground_entities(model)) + 1
 
 
 def mean_size(table: ShapeTable) -> float:

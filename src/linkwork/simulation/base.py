@@ -287,8 +287,9 @@ class LinkageSimulation(Loaded, TakesTurns):
         return {name.lstrip("_"): getattr(self, name) for name in names}
 
     def _remade_from(self) -> tuple[Any, ...]:
-        """Arguments of `copying.remake`."""
+        """Arguments of `copying.remake`. A copy is made where this one was: `reset` leads there, and hulls that overlapped
+        there do not touch."""
         names = (*(name for name in self._SETTINGS if not name.startswith("_")), "deadline")
         settings = {name: getattr(self, name) for name in names if hasattr(self, name)}
         content = self.checkpoint()
-        return type(self), self.model, self.state, *self._made_with, settings, self.loads, content
+        return type(self), self.model, self._first_state, *self._made_with, settings, self.loads, content

@@ -20,6 +20,7 @@ from linkwork.dynamics.quantities.motion import Energy, Momentum
 from linkwork.dynamics.quantities.rod_forces import RodForces
 from linkwork.dynamics.quantities.wrench_efforts import efforts_of_wrenches
 from linkwork.errors import StateError
+from linkwork.model.layout import COMPOUND, DOF, HELICAL, KIND, Q, V
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation.base import LinkageSimulation
@@ -38,6 +39,8 @@ from linkwork.simulation.view import View
 if TYPE_CHECKING:
     from linkwork.contact.points import ContactPoint, ContactRows
     from linkwork.simulation.touching.front import ContactReport, ContactState
+
+BEYOND = 1e-6  # [rad or m] beyond a limit: steps leave joints that rest there within 1e-8
 
 
 def chosen_integrator(
@@ -216,9 +219,23 @@ class Dynamics(LinkageSimulation):
         flows = getattr(self, "water", None) is not None
         return self._loads.are_any or self._joints.could_work or self._forces.are_any or is_pushed_apart or flows
 
+    @property
+    def _begins_beyond_limits(self) -> bool:
+        """Whether joints are so far beyond limits that act that steps push them back, against whatever holds them there."""
+        if not self.limits:
+            return False
+        tree = self.model.arrays.tree
+        tree = tree[np.isin(tree[:, KIND], (HELICAL, COMPOUND))]
+        count = tree[:, DOF]
+        place = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)  # of each freedom in its joint
+        rows = np.repeat(tree[:, V], count) + place
+        at = self._coordinates_of_joints()[np.repeat(tree[:, Q], count) + place]
+        lower, upper = self.model.lower[rows] - BEYOND, self.model.upper[rows] + BEYOND
+        return bool(((at < lower) | (at > upper)).any())
+
     def _watch_energy(self, energy: Energy | None = None) -> None:
         """Warns, once, of energy that nothing has put in. Whatever could do work begins the watch anew."""
-        if self._could_gain_energy:
+        if self._could_gain_energy or (self._energy_watch.is_new and self._begins_beyond_limits):
             self._energy_watch.forget()
             return
         now = self.energy if energy is None else energy

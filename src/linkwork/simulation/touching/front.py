@@ -70,6 +70,15 @@ class ContactReport:
     taken_back: float = 0.0
 
 
+def has_memory_for(rows: int) -> bool:
+    """Whether there is room for the two square matrices of a system of so many rows; nothing is written there."""
+    try:
+        np.empty((2, rows, rows))
+    except MemoryError:
+        return False
+    return True
+
+
 class ContactState:
     """Contact (where there are settings) and joint limits (where they act) of one simulation.
 
@@ -174,7 +183,10 @@ class ContactState:
         counts[ta.CHANGED], counts[ta.PATIENCE], counts[ta.QUIET] = 0, patience, patience
 
     def grow(self) -> None:
-        """Makes room for what the last step would have needed; the table is to be described anew."""
+        """Makes room for what the last step would have needed; the table is to be described anew.
+
+        Raises StateError, with nothing changed, where that is more than memory holds.
+        """
         touch, counts = self.touch, self.touch.counts
         contacts, slots = self.contacts.ids.shape[0], int(counts[ta.SLOT_CAPACITY])
         limits = touch.bound.shape[0]
@@ -185,6 +197,12 @@ class ContactState:
             slots = 2 * int(counts[ta.NEEDED_SLOTS])
         if counts[ta.NEEDED_LIMITS] > limits:
             limits = 2 * int(counts[ta.NEEDED_LIMITS])
+        if not has_memory_for(3 * contacts + limits):
+            raise StateError(
+                f"a step of model '{self.model.name}' needs {needed:,} contacts, more than memory holds. Bodies deep "
+                "inside a mesh of many triangles touch all of them: begin apart, name pairs that are to overlap in "
+                "Contact(ignore=...), or use simpler shapes."
+            )
         counts[ta.SLOT_CAPACITY] = slots
         self.touch = touch._replace(
             carrier=np.zeros((contacts, 4), dtype=np.int64),

@@ -9,7 +9,6 @@ from linkwork.adaptive.dynamics.reduced.reduced import (
     joint_pose,
     list_joints,
     load_pose,
-    moves,
     reduced_of,
 )
 from linkwork.adaptive.dynamics.reduced.rigid_pieces import find_last_bodies, place_nodes
@@ -22,6 +21,7 @@ from linkwork.model.layout import DOF, PARENT, Q, V
 from linkwork.simulation.constrained.constraints import constraints_of
 from linkwork.simulation.loading.load_columns import LOAD_AT, LOAD_COLUMNS
 from linkwork.simulation.loading.motor_law import MOTOR_COLUMNS
+from linkwork.simulation.momentum.momentum import keep_present_momentum
 from linkwork.simulation.moving import COMPOSITES_READY, LINKAGE, LOADS, POTENTIAL_OFFSET, moving_of
 from linkwork.spatial.memory import load3, load6, load9, store3, store6, store9
 from linkwork.spatial.rotations import IDENTITY3, ZERO3, add3, matvec3
@@ -67,19 +67,26 @@ def gather_loads(table, plan, c, run, reduced):
 
 
 @routine
-def gather_trees(table, mechanism, run, reduced):
-    """Bases of floating trees, and the tree of each piece."""
+def gather_trees(table, reduced):
+    """Bases of floating trees, and the tree of each piece. A base on a planar joint may be inactive: its tree is held.
+
+    One that moves again begins with the momentum that its tree has then.
+    """
     s = moving_of(table)
+    are_known = True
     for r in range(s.tree.shape[0]):
         s.tree_of[r] = -1
     for t in range(s.base.shape[0]):
-        i = reduced.base[t]
-        s.base[t] = reduced.number[i] if moves(mechanism, run, i) else -1
+        i, was_held = reduced.base[t], s.base[t] < 0
+        s.base[t] = reduced.number[i] if has_piece(reduced, i) else -1
         if s.base[t] >= 0:
             s.tree_of[s.base[t]] = t
+            are_known = are_known and not was_held
     for r in range(s.tree.shape[0]):
         if s.tree[r, PARENT] >= 0:
             s.tree_of[r] = s.tree_of[s.tree[r, PARENT]]
+    if not are_known:
+        keep_present_momentum(table)
 
 
 @routine
@@ -197,7 +204,7 @@ def gather(table, plan, mechanism, c, run, reduced):
     find_last_bodies(plan, mechanism, c, run, reduced)
     potential = place_nodes(table, plan, mechanism, c, run, reduced)
     gather_loads(table, plan, c, run, reduced)
-    gather_trees(table, mechanism, run, reduced)
+    gather_trees(table, reduced)
     gather_loops(table, plan, c, run, reduced)
     gather_couplings(table, mechanism, run, reduced)
     s = moving_of(table)

@@ -387,7 +387,7 @@ class ActiveRegion:
         return {
             **copies(self._saved_arrays()),
             **self.tree.saved_nodes(np.sort(run.opened[: run.counts[ws.OPEN_COUNT]])),
-            "pins": np.array(sorted(self.pins.items()), dtype=np.int64).reshape(-1, 2),
+            "pins": np.array(list(self.pins.items()), dtype=np.int64).reshape(-1, 2),  # in the order of their impulses
         }
 
     def fits(self, saved: Saved) -> bool:

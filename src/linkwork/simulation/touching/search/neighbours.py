@@ -3,8 +3,9 @@
 Files of robots are full of them: covers of two legs that share a hip, fingers on one palm, a torso and a chest around the
 small link that joins them, a forearm whose hull reaches into the hand. They would be pushed apart in every step, and a
 robot that presses on itself by centimetres does not rest on its feet. Those two joints apart that overlap at zero
-coordinates, and hulls of one tree that overlap where a simulation begins (a hull is larger than what was drawn), are named
-once, and left out of the tables that steps read. Other solids are as their user drew them, and are pushed apart.
+coordinates, also where one is a base that is fixed to the world, and hulls of one tree that overlap where a simulation
+begins (a hull is larger than what was drawn), are named once, and left out of the tables that steps read. Other solids are
+as their user drew them, and are pushed apart.
 """
 
 from __future__ import annotations
@@ -19,18 +20,19 @@ from linkwork.contact import contact_list as cl
 from linkwork.contact.broad_phase import Finder
 from linkwork.contact.geometry.solids import HULL
 from linkwork.contact.settings import Contact
-from linkwork.contact.shape_table import mean_size, shape_table
+from linkwork.contact.shape_table import ground_entities, mean_size, shape_table
 from linkwork.contact.volumes import all_open, make_volumes
 from linkwork.contact.whole_search import find_all_contacts, make_finder
 from linkwork.core.messages.warning import warn_user
 from linkwork.dynamics.quantities.motion import body_poses
+from linkwork.model.linkage import WORLD
 from linkwork.model.model import Model
 from linkwork.model.state import State
 
 NAMED_AT_MOST = 3
 ROOM = 4096  # contacts looked at
 
-Pair = tuple[int, int]  # bodies, the lower number first
+Pair = tuple[int, int]  # bodies, the lower number first; or a body and the entity of one that is fixed to the world
 
 
 def without_overlaps(model: Model, contact: Contact, state: State) -> Contact:
@@ -38,38 +40,49 @@ def without_overlaps(model: Model, contact: Contact, state: State) -> Contact:
 
     state: where the simulation begins.
     """
-    if not contact.self_contact:
+    n, has_ground = model.n_bodies, any(body < 0 for body, _ in model.shapes)
+    if not contact.self_contact and not has_ground:
         return contact
     table = shape_table(model, contact)
     assembly = assemble_model(model)
     volumes = make_volumes(assembly, table)
     finder = make_finder(table, volumes, assembly.depth, ROOM)
     margin = contact.margin or 1e-3 * mean_size(table)
-    near = overlaps(finder, model, model.neutral(), margin, False) if has_neighbours(model) else {}
-    near = {pair: depth for pair, depth in near.items() if are_neighbours(model, *pair)}
+    near = overlaps(finder, model, model.neutral(), margin, False) if has_ground or has_neighbours(model) else {}
+    near = {
+        (a, b): depth
+        for (a, b), depth in near.items()
+        if are_neighbours(model, a, b) and (contact.self_contact or b >= n)
+    }
     if near:
         warn_user(
             f"model '{model.name}' has bodies two joints apart that overlap at zero coordinates: {named(model, near)}. "
             "They do not touch each other. Name them in ignore_contact, or draw them apart."
         )
-    tree = roots(model)
-    begun = overlaps(finder, model, state, margin, True) if (table.kind == HULL).any() else {}
-    begun = {pair: depth for pair, depth in begun.items() if pair not in near and tree[pair[0]] == tree[pair[1]]}
+    tree, has_hulls = roots(model), contact.self_contact and (table.kind == HULL).any()
+    begun = overlaps(finder, model, state, margin, True) if has_hulls else {}
+    begun = {(a, b): depth for (a, b), depth in begun.items() if (a, b) not in near and b < n and tree[a] == tree[b]}
     if begun:
         warn_user(
             f"model '{model.name}' begins with bodies of one tree inside each other, by up to {max(begun.values()):.3g} m: "
             f"{named(model, begun)}. They do not touch each other from here on. Begin apart, or name them in "
             "Contact(ignore=...)."
         )
-    pairs = [(model.body_names[a], model.body_names[b]) for a, b in sorted((*near, *begun))]
+    names = names_of(model)
+    pairs = [(names[a], names[b]) for a, b in sorted((*near, *begun))]
     return replace(contact, ignore=(*contact.ignore, *pairs)) if pairs else contact
 
 
 def named(model: Model, pairs: dict[Pair, float]) -> str:
     """Some of the pairs by names, the deepest first."""
-    deepest = sorted(pairs, key=lambda pair: -pairs[pair])
-    shown = ", ".join(f"'{model.body_names[a]}' and '{model.body_names[b]}'" for a, b in deepest[:NAMED_AT_MOST])
+    deepest, names = sorted(pairs, key=lambda pair: -pairs[pair]), names_of(model)
+    shown = ", ".join(f"'{names[a]}' and '{names[b]}'" for a, b in deepest[:NAMED_AT_MOST])
     return shown + (f" and {len(pairs) - NAMED_AT_MOST} more pairs" if len(pairs) > NAMED_AT_MOST else "")
+
+
+def names_of(model: Model) -> dict[int, str]:
+    """Names of bodies, and of those that are fixed to the world, by entity."""
+    return dict(enumerate(model.body_names)) | {entity: name for name, entity in ground_entities(model).items()}
 
 
 def roots(model: Model) -> NDArray[np.int64]:
@@ -83,10 +96,18 @@ def roots(model: Model) -> NDArray[np.int64]:
 
 def are_neighbours(model: Model, a: int, b: int) -> bool:
     """Whether one other body joins two bodies: the parent of both, or the parent of one and child of the other."""
-    up_a, up_b = int(model.parent[a]), int(model.parent[b])
+    up_a = int(model.parent[a])
+    if b >= model.n_bodies:  # fixed to the world, as a robot's base is
+        return up_a >= 0 and int(model.parent[up_a]) < 0 and stands_on_ground(model, up_a)
+    up_b = int(model.parent[b])
     if up_a == up_b:
         return up_a >= 0
     return (up_a >= 0 and int(model.parent[up_a]) == b) or (up_b >= 0 and int(model.parent[up_b]) == a)
+
+
+def stands_on_ground(model: Model, body: int) -> bool:
+    """Whether a body is joined to one that is fixed to the world and has shapes; then the two do not touch."""
+    return (model.body_names[body], WORLD) in model.ignore_contact
 
 
 def has_neighbours(model: Model) -> bool:
@@ -99,17 +120,19 @@ def has_neighbours(model: Model) -> bool:
 
 def overlaps(finder: Finder, model: Model, state: State, margin: float, of_hulls: bool) -> dict[Pair, float]:
     """Bodies that overlap by more than the margin at a state, and how deep [m]. of_hulls: where one is a hull alone."""
-    T = body_poses(model, state)
+    T, n = body_poses(model, state), model.n_bodies
+    least_of_ground = n + len(model.obstacles)
     poses = np.ascontiguousarray(np.hstack([T[:, :3, :3].reshape(-1, 9), T[:, :3, 3]]))
     finder.contacts.number[:] = 0
     find_all_contacts(finder, all_open(finder.volumes), poses, np.zeros((model.n_bodies, 6)), 0.0, 0.0, True)
     contacts = finder.contacts
     found: dict[Pair, float] = {}
     for c in range(int(contacts.number[cl.COUNT])):
-        a, b = int(contacts.ids[c, cl.BODY_A]), int(contacts.ids[c, cl.BODY_B])
+        a, b = int(contacts.ids[c, cl.BODY_A]), int(finder.table.entity[contacts.ids[c, cl.SHAPE_B]])
         depth = -float(contacts.data[c, cl.GAP])
         kinds = finder.table.kind[contacts.ids[c, [cl.SHAPE_A, cl.SHAPE_B]]]
-        if a >= 0 and b >= 0 and depth > margin and (not of_hulls or (kinds == HULL).any()):
+        is_obstacle = n <= b < least_of_ground
+        if a >= 0 and not is_obstacle and depth > margin and (not of_hulls or (kinds == HULL).any()):
             pair = (min(a, b), max(a, b))
             found[pair] = max(found.get(pair, 0.0), depth)
     return found

@@ -142,11 +142,11 @@ def try_steps(table, count, limits, tolerance, most, residual, best, law):
     found, waited, ease = residual, 0, 1.0
     soon = SOON if w.counts[IS_DENSE] == 0 else PATIENCE
     put_aside(w, count, limits, FOUND)
-    for _ in range(min(FINISHING, most - w.counts[SWEEPS_MADE])):
+    for step in range(min(FINISHING, most - w.counts[SWEEPS_MADE])):
         copy_rows(w.center, w.eta, rows)
         softness = min(max(math.sqrt(residual), hardest), softest)
         evaluate(table, count, limits, law, max(ease * softness, hardest))
-        last, is_settled = residual, w.counts[CHANGED] == 0
+        last, is_settled = residual, step > 0 and w.counts[CHANGED] == 0  # sets before the first are of another solve
         linear_step(table, count, limits, law)
         residual = breach(table, count, limits, w.eta_new, w.u_new)
         ease = HARDER * ease if is_settled and STALLED[0] * last < residual <= STALLED[1] * last else 1.0
