@@ -8,11 +8,15 @@ from tests.helpers import proteins
 from tests.laws.test_molecule_fields import reference
 
 import linkwork as lw
+from linkwork.core.jit import kernel
 from linkwork.errors import ModelError
 from linkwork.molecules.forces.field import CompiledField, poses_of
 from linkwork.molecules.forces.force_fields import make_system
 from linkwork.molecules.forces.openmm_field import OpenMMField
+from linkwork.molecules.forces.solvent.close import integral_of_eight
 from linkwork.molecules.forces.solvent.integrals import SERIES_HOLDS, G, H, integral
+from linkwork.spatial.simd import splat, vload, vstore
+from linkwork.spatial.simd_math import vdiv
 
 proteins.need_packages()
 
@@ -140,6 +144,35 @@ def test_lists_that_are_full_are_made_longer():
     assert field.capacity > 3
 
 
+@pytest.mark.parametrize("cutoff", [0.4, 0.7, 1.2, None])
+@pytest.mark.parametrize("make", proteins.MOLECULES.values(), ids=proteins.MOLECULES.keys())
+def test_blocks_and_halves_hold_every_pair_within_the_cutoff_once(make, cutoff):
+    """What the first pass notes, against all listed pairs one by one; over several lists, so that old notes lie about."""
+    molecule = make()
+    system = make_system(molecule.topology, "amber14", cutoff, "gbn2")
+    field = CompiledField(molecule.atoms, molecule.tree, system)
+    halves_seen = 0
+    for seed in range(6):
+        field.energy(proteins.displaced(molecule, 0.05 * seed, seed))
+        work, own = field.tables.work, field.solvent_tables.work
+        x = work.position.reshape(3, -1)
+        reach = np.inf if cutoff is None else cutoff
+        listed, noted = set(), []
+        for i in range(len(molecule.atoms)):
+            for entry in work.entry[work.row[i] : work.row[i + 1]].tolist():
+                listed |= {(i, entry // 256 * 8 + m) for m in range(8) if entry >> m & 1}
+            blocks_begin, blocks_end, halves_begin, halves_end = own.near_row[i].tolist()
+            halves = own.near_half[halves_begin:halves_end].tolist()
+            assert len(halves) % 2 == 0
+            assert all(half & 15 == 0 or half & 240 == 0 for half in halves)
+            halves_seen += len(halves)
+            for entry in own.near_block[blocks_begin:blocks_end].tolist() + halves:
+                noted += [(i, entry // 256 * 8 + m) for m in range(8) if entry >> m & 1]
+        assert len(noted) == len(set(noted))
+        assert set(noted) == {(i, j) for i, j in listed if np.sum((x[:, i] - x[:, j]) ** 2) < reach**2}
+    assert halves_seen > 0
+
+
 def test_series_is_the_closed_form():
     rng = np.random.default_rng(0)
     for _ in range(200):
@@ -151,6 +184,36 @@ def test_series_is_the_closed_form():
         closed = 1e-15 / x**3
         assert s**3 / r**4 * sum(g * z**m for m, g in enumerate(G)) == pytest.approx(value, rel=2e-9 + closed)
         assert -2.0 * s**3 / r**5 * sum(h * z**m for m, h in enumerate(H)) == pytest.approx(slope, rel=2e-7 + closed)
+
+
+@kernel
+def integrals_of_eight(numbers, engulfs, out):
+    one = numbers[32]
+    r = vload(numbers, 16)
+    value, slope = integral_of_eight(vload(numbers, 0), vload(numbers, 8), r, vdiv(splat(one), r), engulfs)
+    vstore(out, 0, value)
+    vstore(out, 8, slope)
+
+
+def test_eight_integrals_are_the_single_ones():
+    """Apart, one into the other, engulfed, without a part outside; both ways in which OpenMM treats the third."""
+    rng = np.random.default_rng(2)
+    numbers, out, kinds = np.ones(40), np.empty(16), set()
+    for _ in range(300):
+        offset, s, r = rng.uniform(0.05, 0.2, 8), rng.uniform(-0.15, 0.3, 8), rng.uniform(0.02, 0.6, 8)
+        numbers[:24] = np.concatenate([offset, s, r])
+        for engulfs in (0.0, 1.0):
+            integrals_of_eight(numbers, engulfs, out)
+            for m in range(8):
+                value, slope = integral(offset[m], s[m], r[m], engulfs)
+                # terms of size 1/L and r/L², of which what is left may be a thousandth
+                size = 1.0 / max(offset[m], abs(r[m] - s[m]))
+                assert out[m] == pytest.approx(value, abs=1e-13 * size * (1.0 + r[m] * size + s[m] ** 2 * size / r[m]))
+                assert out[8 + m] == pytest.approx(
+                    slope, abs=1e-13 * (size / r[m] + size**2) * (1 + (s[m] / r[m]) ** 2)
+                )
+        kinds |= {(o < sm + rm, o < sm - rm, o < abs(rm - sm)) for o, sm, rm in zip(offset, s, r, strict=True)}
+    assert len(kinds) == 5
 
 
 def test_integrals_have_the_slopes_they_say():

@@ -13,6 +13,7 @@ from linkwork.errors import StateError
 from linkwork.molecules.forces.kernel import move_as_one, wrenches_on_bodies
 from linkwork.molecules.forces.solvent.kernel import move_as_one_in_solvent, wrenches_in_solvent
 from linkwork.molecules.forces.solvent.tables import (
+    AHEAD,
     KIN_COUNT,
     Solvent,
     SolventTables,
@@ -88,7 +89,7 @@ def with_longer_inside(tables: SolventTables) -> SolventTables:
     """The same tables with room for twice as many pairs inside rigid parts, and close ones; the kin that moves is kept."""
     old = tables.work
     atoms = len(old.inside_row) - 1
-    work = make_solvent_work(atoms, len(tables.solvent.kin), 2 * len(old.inside_entry), len(old.near_first) - atoms)
+    work = make_solvent_work(atoms, len(tables.solvent.kin), 2 * len(old.inside_entry), len(old.near_block) - AHEAD)
     kin = old.counters[KIN_COUNT]
     work.close_pair[:kin] = old.close_pair[:kin]
     work.kin_moves[:] = old.kin_moves

@@ -1,14 +1,22 @@
 """Sums of pair integrals over all atoms: the first pass of an evaluation.
 
-Two times eight pairs at a time by the series; pairs too near for it one by one. Theory and symbols: `integrals.py`.
+Eight pairs at a time by the series; for pairs too near for it `close.py`. Theory and symbols: `integrals.py`.
 """
 
-import math
-
 from linkwork.core.jit import inlined, routine
-from linkwork.molecules.forces.pairs.pair_forces import BEYOND2
+from linkwork.molecules.forces.solvent.close import sum_over_close
 from linkwork.molecules.forces.solvent.integrals import NECK_UNIT, G, apart, integral, neck, polynomial
-from linkwork.molecules.forces.solvent.necks import add_necks, necks_of_two
+from linkwork.molecules.forces.solvent.near import (
+    HALF,
+    LOW,
+    find_near,
+    nothing_near,
+    slot_of_block,
+    slot_of_halves,
+    two_halves,
+    whole_block,
+)
+from linkwork.molecules.forces.solvent.necks import add_necks, necks_of
 from linkwork.molecules.forces.solvent.tables import (
     CLOSE,
     CLOSE_COUNT,
@@ -27,8 +35,8 @@ from linkwork.molecules.forces.solvent.tables import (
 )
 from linkwork.molecules.forces.tables import AT_WORK, BLOCK, CUTOFF2, FIELD_INSIDE_FULL, FIELD_OK
 from linkwork.spatial.simd import splat, vload, vstore, vsum
-from linkwork.spatial.simd_math import vbits_less, vrsqrt, vselect_less
-from linkwork.spatial.simd_two import folded, splat_two, vload_two, vstore_two
+from linkwork.spatial.simd_math import vbits_less, vrsqrt, vselect_bits, vselect_less
+from linkwork.spatial.simd_places import vload_at, vstore_at
 
 
 @routine
@@ -43,88 +51,84 @@ def sum_integrals(pairs, work, solvent, own):
         j = work.at_work[w] * BLOCK
         vstore(own.sum, j, vload(own.inside_sum, j))
     own.counters[CLOSE_COUNT] = own.counters[KIN_COUNT]
-    end = 0
+    block_end = half_end = 0
     for w in range(work.counters[AT_WORK]):
         first = work.at_work[w] * BLOCK
         for i in range(first, min(first + BLOCK, atoms)):
-            begin = end
-            end = find_near(work, own, i, begin, cutoff2)
-            own.near_row[i, 0], own.near_row[i, 1] = begin, end
-            if begin == end:
+            block, half = block_end, half_end
+            block_end, half_end = find_near(work, own, i, block, half, cutoff2)
+            if nothing_near(own, i):
                 continue
-            s2, s3, here = parameters[SCALED2 * p + i], parameters[SCALED3 * p + i], splat_two(0.0)
-            for k in range(begin, end, 2):
-                j, j2 = own.near_first[k], own.near_first[k + 1]
-                r2 = vload_two(own.row_r2, (k - begin) * BLOCK, (k + 1 - begin) * BLOCK)
-                reach = parameters[CLOSE * p + i] + vload_two(parameters, CLOSE * p + j, CLOSE * p + j2)
-                reach2 = reach * reach
-                inverse = vselect_less(r2, cutoff2, vrsqrt(r2), 0.0)
-                vstore_two(
-                    own.pair_inverse, k * BLOCK, (k + 1) * BLOCK, vselect_less(r2, reach2, 0.0 - inverse, inverse)
-                )
-                inverse = vselect_less(r2, reach2, 0.0, inverse)
-                there, back = add_integrals(
-                    s2,
-                    s3,
-                    vload_two(parameters, SCALED2 * p + j, SCALED2 * p + j2),
-                    vload_two(parameters, SCALED3 * p + j, SCALED3 * p + j2),
-                    inverse,
-                )
-                if has_neck:
-                    neck_there, neck_back = add_necks(necks_of_two(solvent, p, i, j, j2), r2, inverse)
-                    there = there + neck_there
-                    back = back + neck_back
+            x = work.position[i], work.position[p + i], work.position[2 * p + i]
+            atom = parameters[CLOSE * p + i], parameters[SCALED2 * p + i], parameters[SCALED3 * p + i]
+            here = splat(0.0)
+            # 1/r is found one turn ahead: while a processor waits for the results of one turn, one after the other, it does
+            # not look far enough ahead to find the next turn. The last one looks at an entry that it does not need.
+            next_pair = inverse_distances(work, x, *whole_block(own, block))
+            for k in range(block, block_end):
+                (places, bits), pair = whole_block(own, k), next_pair
+                next_pair = inverse_distances(work, x, *whole_block(own, k + 1))
+                there, near = sum_eight(solvent, own, p, has_neck, i, atom, slot_of_block(k), places, bits, pair)
                 here = here + there
-                vstore_two(own.sum, j, j2, vload_two(own.sum, j, j2) + back)
-                near = vbits_less(r2, reach2)
                 if near != 0:
-                    remember_near(own, i, j, j2, near)
-            own.sum[i] += vsum(folded(here))
+                    remember_near(own, i, places[0], near)
+            for k in range(half, half_end, 2):
+                places, bits = two_halves(own, k)
+                pair = inverse_distances(work, x, places, bits)
+                there, near = sum_eight(solvent, own, p, has_neck, i, atom, slot_of_halves(own, k), places, bits, pair)
+                here = here + there
+                if near != 0:
+                    remember_near(own, i, places[0], near & LOW)
+                    remember_near(own, i, places[1], near >> HALF)
+            own.sum[i] += vsum(here)
     if own.counters[CLOSE_COUNT] > own.close_pair.shape[0]:
         return FIELD_INSIDE_FULL
     sum_over_close(pairs, work, solvent, own)
     return FIELD_OK
 
 
+@inlined
+def inverse_distances(work, x, places, bits):
+    """r² of x from eight atoms, and 1/r, which is zero where the bit is not set."""
+    position, p = work.position, work.cluster.shape[0]
+    dx = x[0] - vload_at(position, 0, places)
+    dy = x[1] - vload_at(position, p, places)
+    dz = x[2] - vload_at(position, 2 * p, places)
+    r2 = dx * dx + dy * dy + dz * dz
+    return r2, vselect_bits(bits, vrsqrt(r2), 0.0)
+
+
+@inlined
+def sum_eight(solvent, own, p, has_neck, i, atom, slot, places, bits, pair):
+    """Adds to the sums of eight atoms; returns what they add to that of atom i, and bits of those too near."""
+    parameters = solvent.parameters
+    (close, s2, s3), (r2, inverse) = atom, pair
+    reach = close + vload_at(parameters, CLOSE * p, places)
+    reach2 = reach * reach
+    vstore(own.pair_inverse, slot, vselect_less(r2, reach2, 0.0 - inverse, inverse))
+    inverse = vselect_less(r2, reach2, 0.0, inverse)
+    there, back = add_integrals(
+        s2, s3, vload_at(parameters, SCALED2 * p, places), vload_at(parameters, SCALED3 * p, places), inverse
+    )
+    if has_neck:
+        neck_there, neck_back = add_necks(necks_of(solvent, p, i, places), r2, inverse)
+        there = there + neck_there
+        back = back + neck_back
+    vstore_at(own.sum, 0, places, vload_at(own.sum, 0, places) + back)
+    return there, vbits_less(r2, reach2) & bits
+
+
 @routine
-def find_near(work, own, i, found, cutoff2):
-    """Notes the listed entries of atom i with a pair within the cutoff, from `found` on; returns where they end.
-
-    A fifth of the entries have none, in no order a processor could guess: written always, kept if there is one.
-    """
-    position, lanes, p = work.position, work.lanes, work.cluster.shape[0]
-    within = splat(cutoff2)
-    xi, yi, zi = splat(position[i]), splat(position[p + i]), splat(position[2 * p + i])
-    begin = found
-    for k in range(work.row[i], work.row[i + 1]):
-        j = (work.entry[k] >> 8) * BLOCK
-        bits = vload(lanes, (work.entry[k] & 255) * BLOCK)
-        dx = xi - vload(position, j)
-        dy = yi - vload(position, p + j)
-        dz = zi - vload(position, 2 * p + j)
-        r2 = vselect_less(0.0, bits, dx * dx + dy * dy + dz * dz, BEYOND2)
-        vstore(own.row_r2, (found - begin) * BLOCK, r2)
-        own.near_first[found] = j
-        found += 1 if vbits_less(r2, within) != 0 else 0
-    if (
-        found - begin
-    ) % 2 == 1:  # passes take two entries at a time: one without pairs within the cutoff joins the last
-        vstore(own.row_r2, (found - begin) * BLOCK, splat(BEYOND2))
-        own.near_first[found] = own.near_first[found - 1]
-        found += 1
-    return found
-
-
-@routine
-def remember_near(own, i, j, j2, near):
-    """Adds atom i with those of eight from j on and eight from j2 on whose bit is set to the close pairs; counts on
-    without room."""
+def remember_near(own, i, j, near):
+    """Adds atom i with those from j on whose bit is set to the close pairs; counts on without room."""
     count, room = own.counters[CLOSE_COUNT], own.close_pair.shape[0]
-    for m in range(2 * BLOCK):
+    while near != 0:
         if count < room:  # written always, kept if the bit is set: which bits are, no processor could guess
             own.close_pair[count, 0] = i
-            own.close_pair[count, 1] = j + m if m < BLOCK else j2 + m - BLOCK
-        count += (near >> m) & 1
+            own.close_pair[count, 1] = j
+        count += near & 1
+        near >>= 1
+        j += 1
     own.counters[CLOSE_COUNT] = count
 
 
@@ -167,24 +171,6 @@ def integrals_of_pair(solvent, p, i, j, r):
         back += extra
         slope_back += extra_slope
     return there, back, slope, slope_back
-
-
-@routine
-def sum_over_close(pairs, work, solvent, own):
-    """The part of close pairs: excluded ones whose distance can change, and those too near for the series. Keeps slopes."""
-    p = work.cluster.shape[0]
-    for c in range(own.counters[CLOSE_COUNT]):
-        i, j = own.close_pair[c, 0], own.close_pair[c, 1]
-        r2 = distance2(work, i, j)
-        own.close_slope[c, 0] = 0.0
-        own.close_slope[c, 1] = 0.0
-        if r2 < pairs.settings[CUTOFF2]:
-            r = math.sqrt(r2)
-            there, back, slope, slope_back = integrals_of_pair(solvent, p, i, j, r)
-            own.sum[i] += there
-            own.sum[j] += back
-            own.close_slope[c, 0] = slope / r
-            own.close_slope[c, 1] = slope_back / r
 
 
 @inlined

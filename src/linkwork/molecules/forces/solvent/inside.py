@@ -99,7 +99,7 @@ def keep_distances(work, solvent, own, i, j, mask, entry):
         inverse,
     )
     if solvent.settings[HAS_NECK] != 0.0:
-        neck_there, neck_back = add_necks(necks_of(solvent, p, i, j), r2, inverse)
+        neck_there, neck_back = add_necks(necks_of(solvent, p, i, (j,)), r2, inverse)
         there, back = there + neck_there, back + neck_back
     own.inside_sum[i] += vsum(there)
     vstore(own.inside_sum, j, vload(own.inside_sum, j) + back)

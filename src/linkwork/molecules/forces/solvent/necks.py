@@ -9,9 +9,8 @@ shape of its own; one division does for both. Beyond `NECK_HALF` of both atoms t
 from linkwork.core.jit import inlined
 from linkwork.molecules.forces.solvent.integrals import NECK_NEAR, NECK_UNIT
 from linkwork.molecules.forces.solvent.tables import NECK_DEPTH, NECK_DEPTH_BACK, NECK_HALF, NECK_PLACE, NECK_PLACE_BACK
-from linkwork.spatial.simd import vload
 from linkwork.spatial.simd_math import vdiv, vselect_less
-from linkwork.spatial.simd_two import vload_two
+from linkwork.spatial.simd_places import vload_at
 
 
 @inlined
@@ -53,25 +52,11 @@ def neck_forces(necks, r2, inverse, pull_i, pull_j):
 
 
 @inlined
-def necks_of(solvent, p, i, j):
-    """Depth and place of the necks of atom i with eight atoms from j on, there and back, and where they end."""
-    first, neck = 4 * solvent.kind[i] * p + j, solvent.neck
-    ends = solvent.parameters[NECK_HALF * p + i] + vload(solvent.parameters, NECK_HALF * p + j)
-    return (
-        vload(neck, first + NECK_DEPTH * p), vload(neck, first + NECK_PLACE * p),
-        vload(neck, first + NECK_DEPTH_BACK * p), vload(neck, first + NECK_PLACE_BACK * p), ends,
-    )  # fmt: skip
-
-
-@inlined
-def necks_of_two(solvent, p, i, j, j2):
-    """`necks_of` with eight atoms from j on and eight from j2 on."""
+def necks_of(solvent, p, i, places):
+    """Depth and place of the necks of atom i with eight atoms, there and back, and where they end."""
     row, neck = 4 * solvent.kind[i] * p, solvent.neck
-    depth, place = row + NECK_DEPTH * p, row + NECK_PLACE * p
-    depth_back, place_back = row + NECK_DEPTH_BACK * p, row + NECK_PLACE_BACK * p
-    half = NECK_HALF * p
-    ends = solvent.parameters[half + i] + vload_two(solvent.parameters, half + j, half + j2)
+    ends = solvent.parameters[NECK_HALF * p + i] + vload_at(solvent.parameters, NECK_HALF * p, places)
     return (
-        vload_two(neck, depth + j, depth + j2), vload_two(neck, place + j, place + j2),
-        vload_two(neck, depth_back + j, depth_back + j2), vload_two(neck, place_back + j, place_back + j2), ends,
+        vload_at(neck, row + NECK_DEPTH * p, places), vload_at(neck, row + NECK_PLACE * p, places),
+        vload_at(neck, row + NECK_DEPTH_BACK * p, places), vload_at(neck, row + NECK_PLACE_BACK * p, places), ends,
     )  # fmt: skip

@@ -11,10 +11,22 @@ import math
 from linkwork.core.jit import inlined, routine
 from linkwork.molecules.forces.pairs.pair_forces import eight_pairs, law_of
 from linkwork.molecules.forces.solvent.descreening import distance2, push_apart
+from linkwork.molecules.forces.solvent.near import (
+    BLOCKS_BEGIN,
+    BLOCKS_END,
+    HALVES_BEGIN,
+    HALVES_END,
+    nothing_near,
+    slot_of_block,
+    slot_of_halves,
+    two_halves,
+    whole_block,
+)
 from linkwork.molecules.forces.solvent.tables import CHARGE, KIN_COUNT, SHIFT
 from linkwork.molecules.forces.tables import AT_WORK, BLOCK, CUTOFF2, SWITCH_SLOPE
 from linkwork.spatial.simd import splat, vload, vstore, vsum
 from linkwork.spatial.simd_math import vabs, vexp2, vrsqrt, vselect_less
+from linkwork.spatial.simd_places import vload_at, vstore_at
 
 MOST_D = 800.0  # exp(-D ln 2) is zero to every digit, and still a normal number
 LN2 = math.log(2.0)
@@ -38,44 +50,55 @@ def screened(r2, bb, quarter, qq):
 def pairs_in_solvent(pairs, work, solvent, own):
     """`pair_forces` with the screening of the same pairs: writes force over distance to `own.pair_g` and adds ∂E/∂B to
     `own.pull`. Returns the energy [kJ/mol]."""
-    position, parameters = work.position, pairs.parameters
-    p = work.cluster.shape[0]
-    law, shift = law_of(pairs.settings), solvent.settings[SHIFT]
-    fades = pairs.settings[SWITCH_SLOPE] > 0.0
+    law = law_of(pairs.settings), pairs.settings[SWITCH_SLOPE] > 0.0, solvent.settings[SHIFT]
     energy = splat(0.0)
-    atoms = work.row.shape[0] - 1
+    position, parameters, charges = work.position, pairs.parameters, solvent.parameters
+    atoms, p = work.row.shape[0] - 1, work.cluster.shape[0]
     for w in range(work.counters[AT_WORK]):
         first = work.at_work[w] * BLOCK
         for i in range(first, min(first + BLOCK, atoms)):
-            begin, end = own.near_row[i, 0], own.near_row[i, 1]
-            if begin == end:
+            if nothing_near(own, i):
                 continue
-            xi, yi, zi = position[i], position[p + i], position[2 * p + i]
-            half_sigma, root_epsilon, charge = parameters[i], parameters[p + i], parameters[2 * p + i]
-            B, quarter, q = own.born[i], QUARTER * own.inverse[i], solvent.parameters[CHARGE * p + i]
-            half_B = 0.5 * B
+            x = position[i], position[p + i], position[2 * p + i]
+            of_pairs = parameters[i], parameters[p + i], parameters[2 * p + i]
+            atom = x, of_pairs, own.born[i], QUARTER * own.inverse[i], charges[CHARGE * p + i]
             pull = splat(0.0)
-            for k in range(begin, end):
-                j = own.near_first[k]
-                inverse = vabs(vload(own.pair_inverse, k * BLOCK))
-                dx = xi - vload(position, j)
-                dy = yi - vload(position, p + j)
-                dz = zi - vload(position, 2 * p + j)
-                r2 = dx * dx + dy * dy + dz * dz
-                B_j = vload(own.born, j)
-                kqq = q * vload(solvent.parameters, CHARGE * p + j)
-                kqq = vselect_less(0.0, inverse, kqq, 0.0)
-                over_f, of_distance, of_radii = screened(r2, B * B_j, quarter * vload(own.inverse, j), kqq)
-                depth = root_epsilon * vload(parameters, p + j)
-                qq = vselect_less(0.0, inverse, charge * vload(parameters, 2 * p + j), 0.0)
-                sigma = half_sigma + vload(parameters, j)
-                found, g = eight_pairs(law, fades, r2, inverse, inverse * inverse, sigma, depth, qq)
-                energy = energy + (found - (over_f - shift * kqq))
-                pull = pull + of_radii * B_j
-                vstore(own.pull, j, vload(own.pull, j) + half_B * of_radii)
-                vstore(own.pair_g, k * BLOCK, g - of_distance)
+            for k in range(own.near_row[i, BLOCKS_BEGIN], own.near_row[i, BLOCKS_END]):
+                places, _ = whole_block(own, k)
+                found, of_radii = screen_eight(pairs, work, solvent, own, law, atom, slot_of_block(k), places)
+                energy = energy + found
+                pull = pull + of_radii
+            for k in range(own.near_row[i, HALVES_BEGIN], own.near_row[i, HALVES_END], 2):
+                places, _ = two_halves(own, k)
+                found, of_radii = screen_eight(pairs, work, solvent, own, law, atom, slot_of_halves(own, k), places)
+                energy = energy + found
+                pull = pull + of_radii
             own.pull[i] += 0.5 * vsum(pull)
     return vsum(energy)
+
+
+@inlined
+def screen_eight(pairs, work, solvent, own, law, atom, slot, places):
+    """All terms of one atom with eight others. Returns their energies and 2 ∂E/∂B of the one."""
+    position, parameters, p = work.position, pairs.parameters, work.cluster.shape[0]
+    of_pairs, fades, shift = law
+    x, (half_sigma, root_epsilon, charge), B, quarter, q = atom
+    inverse = vabs(vload(own.pair_inverse, slot))
+    dx = x[0] - vload_at(position, 0, places)
+    dy = x[1] - vload_at(position, p, places)
+    dz = x[2] - vload_at(position, 2 * p, places)
+    r2 = dx * dx + dy * dy + dz * dz
+    B_j = vload_at(own.born, 0, places)
+    kqq = q * vload_at(solvent.parameters, CHARGE * p, places)
+    kqq = vselect_less(0.0, inverse, kqq, 0.0)
+    over_f, of_distance, of_radii = screened(r2, B * B_j, quarter * vload_at(own.inverse, 0, places), kqq)
+    depth = root_epsilon * vload_at(parameters, p, places)
+    qq = vselect_less(0.0, inverse, charge * vload_at(parameters, 2 * p, places), 0.0)
+    sigma = half_sigma + vload_at(parameters, 0, places)
+    found, g = eight_pairs(of_pairs, fades, r2, inverse, inverse * inverse, sigma, depth, qq)
+    vstore_at(own.pull, 0, places, vload_at(own.pull, 0, places) + (0.5 * B) * of_radii)
+    vstore(own.pair_g, slot, g - of_distance)
+    return found - (over_f - shift * kqq), of_radii * B_j
 
 
 @routine

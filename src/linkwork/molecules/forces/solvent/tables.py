@@ -14,6 +14,7 @@ from linkwork.molecules.forces.tables import BLOCK, aligned, padded
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+ShortArray = NDArray[np.int32]  # half the memory to read, three times per evaluation; enough for 2²³ blocks
 
 # kinds of numbers per atom, each p long
 OFFSET, SCALED, CLOSE, CHARGE = range(4)  # ρ̃, s, how near the series holds [nm]; charge √(k/4πε₀ (1/ε - 1/ε_water))
@@ -28,6 +29,8 @@ NECK_DEPTH, NECK_PLACE, NECK_DEPTH_BACK, NECK_PLACE_BACK = range(4)
 # counters
 KIN_COUNT, CLOSE_COUNT, INSIDE_IS_VALID, CHANGING, CURVES_ARE_VALID = range(5)
 SOLVENT_COUNTERS = 5
+GATHERED = 64  # close pairs at a time
+AHEAD = 2  # blocks for which there is room behind the list
 CURVE_POINTS = 5  # at which the energy of pairs with one changing radius is found
 
 
@@ -63,16 +66,18 @@ class SolventWork(NamedTuple):
     middle: FloatArray  # (p,)       radius about which the curve of each atom holds [nm]
     curve: FloatArray  # (5 p,)     energy of its pairs with atoms whose radius cannot change, at five radii [kJ/mol]
     powers: FloatArray  # (p, 5)     coefficients of the polynomial through these
-    near_row: IntArray  # (a, 2)     listed entries of each atom within the cutoff: first, and behind the last
-    near_first: IntArray  # (listed,)  first atom of the block of each of these
+    near_row: IntArray  # (a, 4)     where blocks and halves of each atom with pairs within the cutoff begin and end
+    near_block: ShortArray  # (listed + 2,)  block · 256 + one bit per pair within the cutoff
+    near_half: ShortArray  # (listed + a + 1,)  the same, with bits of one half
     pair_inverse: (
-        FloatArray  # (8 listed,)  their 1/r [nm⁻¹]; below zero: too near for the series; zero: beyond the cutoff
+        FloatArray  # (12 listed,)  their 1/r [nm⁻¹]; below zero: too near for the series; zero: beyond the cutoff
     )
-    pair_g: FloatArray  # (8 listed,)  their forces over their distances, Born radii held [kJ/mol/nm²]
-    row_r2: FloatArray  # (p + 16,)  squares of the distances of one atom's entries within the cutoff [nm²]
+    pair_g: FloatArray  # (12 listed,)  their forces over their distances, Born radii held [kJ/mol/nm²]
+    row_found: IntArray  # (blocks,)  listed entries of one atom, with the bits of pairs within the cutoff
     kin_moves: IntArray  # (m + 1,)  1 where the distance of kin can change
     close_pair: IntArray  # (capacity, 2)  those, then the listed pairs that are too near for the series
     close_slope: FloatArray  # (capacity, 2)  (dI/dr) / r both ways [nm⁻³]
+    gathered: FloatArray  # (14 · 64,)  numbers of close pairs, next to each other
     kept: FloatArray  # (1,)      energy of what cannot change [kJ/mol]
     counters: IntArray  # (5,)
 
@@ -83,12 +88,17 @@ class SolventTables(NamedTuple):
 
 
 def room_for_listed(atoms: int, listed: int) -> dict[str, Any]:
-    """Arrays of what passes note of the list of neighbours: entries within the cutoff, an even number for each atom."""
-    entries = listed + atoms
+    """Arrays of what passes note of the list of neighbours.
+
+    The first pass looks one block ahead, and writes one half more than it keeps; an odd half of each atom is filled up.
+    """
+    blocks, halves = listed + AHEAD, listed + atoms + 1
+    pairs = BLOCK * blocks + BLOCK // 2 * halves
     return {
-        "near_first": np.zeros(entries, dtype=np.int64),
-        "pair_inverse": aligned(BLOCK * entries),
-        "pair_g": aligned(BLOCK * entries),
+        "near_block": np.zeros(blocks, dtype=np.int32),
+        "near_half": np.zeros(halves, dtype=np.int32),
+        "pair_inverse": aligned(pairs),
+        "pair_g": aligned(pairs),
     }
 
 
@@ -114,12 +124,13 @@ def make_solvent_work(atoms: int, kin: int, capacity: int, listed: int) -> Solve
         middle=aligned(p),
         curve=aligned(CURVE_POINTS * p),
         powers=np.zeros((p, CURVE_POINTS)),
-        near_row=np.zeros((atoms, 2), dtype=np.int64),
+        near_row=np.zeros((atoms, 4), dtype=np.int64),
         **room_for_listed(atoms, listed),
-        row_r2=aligned(p + 2 * BLOCK),
+        row_found=np.zeros(p // BLOCK, dtype=np.int64),
         kin_moves=np.zeros(kin + 1, dtype=np.int64),
         close_pair=np.zeros((kin + capacity, 2), dtype=np.int64),
         close_slope=np.zeros((kin + capacity, 2)),
+        gathered=aligned(14 * GATHERED),
         kept=np.zeros(1),
         counters=np.zeros(SOLVENT_COUNTERS, dtype=np.int64),
     )
