@@ -132,7 +132,7 @@ def forget(sim):
     """Nothing is known of any distance or plane."""
     volumes = sim.view.contact.finder.volumes
     volumes.known[:], volumes.beyond[:], volumes.planes[:] = -np.inf, -np.inf, np.inf
-    volumes.pairs_known[:] = -1.0
+    volumes.pairs_known[:], volumes.listing[:] = -1.0, -1
 
 
 def tree_on_stones(seed):

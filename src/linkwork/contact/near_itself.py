@@ -63,6 +63,14 @@ def distance_left_by_travel(volumes, a, b):
     return volumes.pairs_known[row_of(volumes, a, b), LEFT] - volumes.gone[a] - volumes.gone[b]
 
 
+@inlined
+def left_by_travel(volumes, a, b):
+    """LEFT of two parts, minus infinity where their distance is not known."""
+    row, known = row_of(volumes, a, b), volumes.pairs_known
+    is_this = known[row, PART_A] == a and known[row, PART_B] == b and known[row, MADE] == made(volumes, a, b)
+    return known[row, LEFT] if is_this else -math.inf
+
+
 @routine
 def distance_left(volumes, a, b, apart, follows):
     """Lower bound of the distance of two parts now, which were `apart` when last looked at.   (38)

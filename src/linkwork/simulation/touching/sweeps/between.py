@@ -10,11 +10,11 @@ from the joints between its bodies and the one where their paths to the world me
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.joint_solve import push_freedom
 from linkwork.dynamics.tree_couplings import add_coupling
-from linkwork.dynamics.tree_factor import shift_up
+from linkwork.dynamics.tree_factor import add_numbers, load_numbers, shift_up
 from linkwork.model.layout import DOF, PARENT, V
 from linkwork.simulation.touching.sweeps.points import push_of_row
 from linkwork.spatial.inertia import block_plus_outer, block_times_twist
-from linkwork.spatial.memory import add_to_block, load3, load6, load9, load_block
+from linkwork.spatial.memory import load3, load6, load9
 from linkwork.spatial.vectors import ZERO6, add6, dot6, scale6
 
 NONE = (ZERO6, ZERO6, ZERO6, ZERO6, ZERO6, ZERO6)
@@ -46,9 +46,9 @@ def add_contact(w, F, c, a, b):
     G = load9(w.stiff, c, 0)
     f, g = wrenches_of(w, c, 0), wrenches_of(w, c, 1)
     if a >= 0:
-        add_to_block(F.block, a, 0, stiff_block(f, G, f))
+        add_numbers(F.block, a, stiff_block(f, G, f))
     if b >= 0:
-        add_to_block(F.block, b, 0, stiff_block(g, G, g))
+        add_numbers(F.block, b, stiff_block(g, G, g))
     if a >= 0 and b >= 0:
         add_coupling(F, a, b, stiff_block(f, G, g), stiff_block(g, G, f))
 
@@ -58,9 +58,9 @@ def add_loop_row(F, stiff, a, f, b, g):
     """The same of a row of a loop."""
     f_stiff, g_stiff = scale6(stiff, f), scale6(stiff, g)
     if a >= 0:
-        add_to_block(F.block, a, 0, block_plus_outer(NONE, f_stiff, f))
+        add_numbers(F.block, a, block_plus_outer(NONE, f_stiff, f))
     if b >= 0:
-        add_to_block(F.block, b, 0, block_plus_outer(NONE, g_stiff, g))
+        add_numbers(F.block, b, block_plus_outer(NONE, g_stiff, g))
     if a >= 0 and b >= 0:
         add_coupling(F, a, b, block_plus_outer(NONE, f_stiff, g), block_plus_outer(NONE, g_stiff, f))
 
@@ -93,7 +93,7 @@ def response_between(tree, F, a, f_a, g_a, b, f_b, g_b):
             f_b, g_b, K = climb(tree, F, b, f_b, g_b, K)
             b = tree[b, PARENT]
     if a >= 0:
-        K += dot6(add6(g_a, g_b), block_times_twist(load_block(F.block, a, 0), add6(f_a, f_b)))
+        K += dot6(add6(g_a, g_b), block_times_twist(load_numbers(F.block, a), add6(f_a, f_b)))
     return K
 
 

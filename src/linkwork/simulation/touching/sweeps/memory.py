@@ -35,7 +35,7 @@ class Sweeps(NamedTuple):
     stiff: Float2  # (c + l + k, 9) derivative of gamma by -u
     mode: Int1  # (c,)     FREE, STICK or SLIDE, of `gamma`
     lead: Float2  # (c, 4)   of a contact that slides: its direction, stiffness along its impulse and across
-    rigid: Float2  # (n, 36)  inertias of bodies, world axes
+    rigid: Float1  # (48 n,)  inertias of bodies, world axes, rows of eight
     armature: Float1  # (nv,)
     acting: Int1  # (R,)     unknowns of a dense step: the first row of each
     spans: Int1  # (R,)     its rows, 1 or 3
@@ -78,7 +78,7 @@ def make_sweeps(bodies: int, freedoms: int, contacts: int, limits: int, loops: i
         stiff=np.zeros((each, 9)),
         mode=np.zeros(contacts, dtype=np.int64),
         lead=np.zeros((contacts, 4)),
-        rigid=np.zeros((bodies, BLOCK)),
+        rigid=np.zeros(BLOCK * bodies),
         armature=np.zeros(freedoms),
         acting=np.zeros(rows, dtype=np.int64),
         spans=np.zeros(rows, dtype=np.int64),
