@@ -37,6 +37,7 @@ class Sweeps(NamedTuple):
     lead: Float2  # (c, 4)   of a contact that slides: its direction, stiffness along its impulse and across
     rigid: Float1  # (48 n,)  inertias of bodies, world axes, rows of eight
     armature: Float1  # (nv,)
+    alone: Float2  # (nv, 13) U, Y and D⁻¹ of the linkage without contact
     acting: Int1  # (R,)     unknowns of a dense step: the first row of each
     spans: Int1  # (R,)     its rows, 1 or 3
     column: Float2  # (R, 3)   impulses on them per unknown
@@ -80,6 +81,7 @@ def make_sweeps(bodies: int, freedoms: int, contacts: int, limits: int, loops: i
         lead=np.zeros((contacts, 4)),
         rigid=np.zeros(BLOCK * bodies),
         armature=np.zeros(freedoms),
+        alone=np.zeros((freedoms, 13)),
         acting=np.zeros(rows, dtype=np.int64),
         spans=np.zeros(rows, dtype=np.int64),
         column=np.zeros((rows, 3)),

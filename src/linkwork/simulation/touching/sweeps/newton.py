@@ -69,7 +69,7 @@ def solve_laws(table, count, limits, tolerance, most):
     put_aside(w, count, limits, BEST)
     if not best <= ROUNDED:
         best = try_steps(table, count, limits, tolerance, most, best, best, SETS)
-    strict, loose = (tolerance, AT_ONCE) if w.counts[IS_DENSE] != 0 else (GOOD, SUFFICES)
+    strict, loose = (tolerance, AT_ONCE) if w.counts[IS_DENSE] != 0 else (SUFFICES, SUFFICES)
     for outer in range(MOST_OUTER):
         enough = max(tolerance, strict if outer < STRICT else loose)
         if best <= enough or w.counts[SWEEPS_MADE] >= most or w.counts[IS_SINGULAR] != 0:
@@ -141,6 +141,7 @@ def try_steps(table, count, limits, tolerance, most, residual, best, law):
         softest = TREE_SOFTEST
     found, waited, ease = residual, 0, 1.0
     soon = SOON if w.counts[IS_DENSE] == 0 else PATIENCE
+    enough = tolerance if w.counts[IS_DENSE] != 0 else max(tolerance, GOOD)
     put_aside(w, count, limits, FOUND)
     for _ in range(min(FINISHING, most - w.counts[SWEEPS_MADE])):
         copy_rows(w.center, w.eta, rows)
@@ -156,7 +157,7 @@ def try_steps(table, count, limits, tolerance, most, residual, best, law):
         if residual < found:
             found = residual
             put_aside(w, count, limits, FOUND)
-        if found <= tolerance or waited >= (soon if found <= GOOD else PATIENCE) or not residual < LOST:
+        if found <= enough or waited >= (soon if found <= SUFFICES else PATIENCE) or not residual < LOST:
             break
     take_back(w, count, limits, FOUND)
     if found < best:
