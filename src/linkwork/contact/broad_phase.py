@@ -136,13 +136,15 @@ def search_itself(finder, open_nodes):
 
 @routine
 def search_itself_again(finder, open_nodes, h):
-    """The same in a step of h [s] that follows another one: by the list of pairs, for as long as it holds. Volumes of open
-    nodes are refitted where they are needed."""
+    """The same in a step of h [s] that follows another one: by the list of pairs, for as long as it holds; contacts are
+    searched for first, which makes it anew. Volumes of open nodes are refitted where they are needed."""
     volumes, query = finder.volumes, finder.query
     if not is_listed(finder, open_nodes, h):
         refit(volumes, open_nodes, h)
-        begin_list_of_pairs(finder, open_nodes)
-        return descend_itself(finder, open_nodes, True)
+        lists = query[MODE] == CONTACTS
+        if lists:
+            begin_list_of_pairs(finder, open_nodes)
+        return descend_itself(finder, open_nodes, lists)
     for k in range(volumes.listing[LISTED]):
         if not is_far(volumes, k, query[MARGIN]):
             if not search_rigid(finder, volumes.listed[k, 0], volumes.listed[k, 1], 0):

@@ -12,6 +12,8 @@ neighbours. Each listed pair keeps what is left of its distance, plus the ways o
 does: one subtraction tells that it is not near. The list is of the rigid parts of one region; another region begins anew.
 """
 
+import math
+
 from linkwork.contact.geometry.boxes import HALF, REACH
 from linkwork.contact.near_itself import larger_first, left_by_travel
 from linkwork.contact.tables import MARGIN
@@ -61,8 +63,11 @@ def forget_list_of_pairs(volumes):
 
 @routine
 def list_pair(volumes, a, b):
-    """Adds two rigid parts; where there is no room for them, there is no list."""
+    """Adds two rigid parts, unless they may not touch; where there is no room for them, there is no list."""
     count = volumes.listing[LISTED]
+    one, other = larger_first(volumes, a, b)
+    if left_by_travel(volumes, one, other) == math.inf:
+        return
     if count >= volumes.listed.shape[0]:
         forget_list_of_pairs(volumes)
     elif count >= 0:

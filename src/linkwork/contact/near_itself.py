@@ -65,10 +65,11 @@ def distance_left_by_travel(volumes, a, b):
 
 @inlined
 def left_by_travel(volumes, a, b):
-    """LEFT of two parts, minus infinity where their distance is not known."""
-    row, known = row_of(volumes, a, b), volumes.pairs_known
-    is_this = known[row, PART_A] == a and known[row, PART_B] == b and known[row, MADE] == made(volumes, a, b)
-    return known[row, LEFT] if is_this else -math.inf
+    """LEFT of two parts: infinite where they may not touch, minus infinity where their distance is not known."""
+    apart = distance_known(volumes, a, b)
+    if apart < 0.0 or apart == math.inf:
+        return apart if apart > 0.0 else -math.inf
+    return volumes.pairs_known[row_of(volumes, a, b), LEFT]
 
 
 @routine

@@ -122,7 +122,7 @@ def make_volumes(assembly: Any, table: ShapeTable) -> Volumes:
 
 def pairs_kept(bodies: int) -> int:
     """How many pairs of rigid parts are known at most, a power of two: a body has few that are near."""
-    return 1 << max(6, min(16, (4 * bodies - 1).bit_length()))
+    return 1 << max(6, min(16, (16 * bodies - 1).bit_length()))
 
 
 def all_open(volumes: Volumes) -> IntArray:

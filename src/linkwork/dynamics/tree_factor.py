@@ -39,7 +39,7 @@ class TreeFactor(NamedTuple):
     after: Int1  # (2 c,)   the next entry in the list: coupling k has 2 k in that of a, 2 k + 1 in that of b
     ends: Int2  # (c, 2)   bodies a and b of a coupling; a is eliminated before b
     gone_with: Int1  # (c,)     a, once it was eliminated, before that -1
-    coupling: Float1  # (96 c,)  wrench on a per twist of b, 6x8, and on b per twist of a, transposed: rows of a, lanes of b
+    coupling: Float1  # (96 c,)  wrench on a per twist of b, 6x8, and that on b per twist of a, transposed; lanes: of b
     Z: Float1  # (48 c,)  of each freedom of a: wrench on b per velocity of the freedom
     W: Float1  # (48 c,)  and the effort on the freedom per twist of b
     near: Int1  # (n,)     couplings of the body that is being eliminated

@@ -16,6 +16,7 @@ class Sweeps(NamedTuple):
 
     axes: Float2  # (c, 9)   normal and tangents, world axes
     arm: Float2  # (c, 6)   from the origins of bodies a and b to the point [m]
+    push: Float1  # (48 c,)  unit impulses along the axes as wrenches on body a, then on body b: rows of eight
     friction: Float1  # (c,)
     ways: Int1  # (c,)     tangents along which anything moves: 0, 1 (the first) or 2; -1 where not even the normal does
     soft: Float1  # (c + l + k,) normal response of each contact, limit and loop row, of which softness is a part [1/kg]
@@ -60,6 +61,7 @@ def make_sweeps(bodies: int, freedoms: int, contacts: int, limits: int, loops: i
     return Sweeps(
         axes=np.zeros((contacts, 9)),
         arm=np.zeros((contacts, 6)),
+        push=np.zeros(BLOCK * contacts),
         friction=np.zeros(contacts),
         ways=np.zeros(contacts, dtype=np.int64),
         soft=np.zeros(each),

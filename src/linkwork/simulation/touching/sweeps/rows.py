@@ -15,7 +15,7 @@ from linkwork.simulation.moving import moving_of
 from linkwork.simulation.touching import arrays as ta
 from linkwork.simulation.touching.answers import to_world
 from linkwork.simulation.touching.arrays import contacts_of, factor_of, problem_of, sweeps_of, system_of, touch_of
-from linkwork.simulation.touching.sweeps.between import contact_response, response_between
+from linkwork.simulation.touching.sweeps.between import contact_response, note_pushes, response_between
 from linkwork.simulation.touching.sweeps.linear import eliminate_alone
 from linkwork.simulation.touching.sweeps.memory import (
     HAS_MATRIX,
@@ -63,6 +63,7 @@ def begin(table, h, count, limits):
         order_bodies(table, count)
         eliminate_alone(table)
         measure_by_tree(table, count, limits)
+        note_pushes(w, count)
         if w.counts[HAS_MATRIX] != 0:
             fill_delassus(problem, system, count, rows)
     for r in range(rows):

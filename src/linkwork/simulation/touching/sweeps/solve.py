@@ -37,7 +37,9 @@ RIM = 1e-9  # relative: how near its rim an impulse is on the cone
 PUSH_SOFT = 1e-4  # softness of pseudo impulses: what cannot be parted, as in a gap that is too narrow, has finite ones
 PUSH_FROM = 20.0  # of the slack: penetration beyond it that is left alone, or what a solve leaves would be pushed back
 LIMIT_SLACK = 1e-6  # [rad or m] the same of limits
-PUSH_TOLERANCE = 1e-3  # of the largest of them: the next step takes the rest
+PUSH_TOLERANCE = (
+    0.1  # of the largest of them: what should be pushed and is not differs by more, its speed over softness
+)
 PUSH_ROUNDS = 20  # over all of them one by one, where there is a matrix: few contacts need no more than some
 PUSH_SETTLED = 1e-3  # of the largest of them: changes of a round after which no more are made
 STILL = 10.0  # times the tolerance of impulses, of the velocities that they make: what counts as standing still
