@@ -132,7 +132,7 @@ def forget(sim):
     """Nothing is known of any distance or plane."""
     volumes = sim.view.contact.finder.volumes
     volumes.known[:], volumes.beyond[:], volumes.planes[:] = -np.inf, -np.inf, np.inf
-    volumes.pairs_known[:] = -1.0
+    volumes.pairs_known[:], volumes.listing[:] = -1.0, -1
 
 
 def tree_on_stones(seed):
@@ -153,9 +153,31 @@ def tree_on_stones(seed):
     return model, model.neutral()
 
 
+def heap_of_trees(seed):
+    """Three floating trees of capsules, which fall on each other: most contacts are between bodies."""
+    rng = np.random.default_rng(seed)
+    linkage = lw.Linkage("heap")
+    shape = lw.Capsule(0.02, 0.08, placement=lw.Pose((0.06, 0, 0), rpy=(0, np.pi / 2, 0)))
+    inertia = lw.Inertia.box(0.1, (0.12, 0.03, 0.03)).at(lw.Pose((0.06, 0, 0)))
+    for k in range(3):
+        for i in range(8):
+            joint = lw.Revolute(tuple(rng.normal(size=3)), damping=1e-3, limits=(-1.0, 1.0)) if i else lw.Free()
+            parent = f"link_{k}_{rng.integers(max(0, i - 4), i)}" if i else "world"
+            place = lw.Pose((0.12, 0, 0), rpy=tuple(0.5 * rng.normal(size=3))) if i else lw.Pose()
+            linkage.add_body(f"link_{k}_{i}", parent, joint, place, inertia, shapes=[shape])
+    linkage.add_obstacle("floor", lw.Plane())
+    model = linkage.compile()
+    start = model.neutral()
+    for k in range(3):
+        start.q[model.q_slice(model.joint_names[8 * k]).start + 2] = 0.3 + 0.25 * k
+    return model, start
+
+
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("active", [None, 5])
-@pytest.mark.parametrize("scene", [partial(field_of_obstacles, 24), tree_on_stones], ids=["chain", "tree"])
+@pytest.mark.parametrize(
+    "scene", [partial(field_of_obstacles, 24), tree_on_stones, heap_of_trees], ids=["chain", "tree", "heap"]
+)
 def test_what_is_known_changes_no_motion(active, seed, scene):
     """With settings as they are by default, bodies followed on their way: the same bits as where all is looked at anew."""
     contact = lw.Contact(friction=0.05, margin=MARGIN)
@@ -170,4 +192,5 @@ def test_what_is_known_changes_no_motion(active, seed, scene):
         touched += len(known.contacts) > 0
         assert np.array_equal(known.state.q, anew.state.q), f"step {k}"
     assert touched > STEPS / 8
+    assert known.view.contact.finder.volumes.listing[0] >= 0  # pairs were listed
     assert known.view.contact.finder.query[DISTANCES] <= anew.view.contact.finder.query[DISTANCES]

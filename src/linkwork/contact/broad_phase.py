@@ -2,7 +2,8 @@
 
 Both searches descend two trees at a time and drop pairs of volumes that stay farther apart than the margin and their
 reaches. Inside a rigid node nothing is tested against itself, and two rigid parts that were far apart are not compared
-again until they may have come near (`near_itself`). Open nodes have boxes in the world and no pose; inside rigid
+again until they may have come near (`near_itself`); steps descend only where pairs may be others than were listed
+(`listed_pairs`). Open nodes have boxes in the world and no pose; inside rigid
 ones the pose and twist of a node travel with it on the stack, so that only what is visited is ever placed in the world.
 """
 
@@ -14,6 +15,16 @@ from typing import NamedTuple
 from linkwork.contact.contact_list import Contacts, begin_list
 from linkwork.contact.geometry.boxes import CENTRE, HALF, REACH, box_separation
 from linkwork.contact.geometry.distance import Scratch
+from linkwork.contact.listed_pairs import (
+    LISTED,
+    begin_list_of_pairs,
+    forget_list_of_pairs,
+    is_far,
+    is_listed,
+    list_pair,
+    may_go,
+    note_left,
+)
 from linkwork.contact.narrow_phase import is_stepping, may_touch, narrow_of, touch_shapes
 from linkwork.contact.near_itself import (
     distance_known,
@@ -46,6 +57,7 @@ from linkwork.contact.volumes import (
     length,
     parts,
     place_child,
+    refit,
 )
 from linkwork.core.bundles import Float1, Float2, Int2
 from linkwork.core.jit import inlined, routine
@@ -119,10 +131,36 @@ def take(finder, row, side):
 @routine
 def search_itself(finder, open_nodes):
     """The tree against itself: the two parts of every node whose joints move."""
+    return descend_itself(finder, open_nodes, False)
+
+
+@routine
+def search_itself_again(finder, open_nodes, h):
+    """The same in a step of h [s] that follows another one: by the list of pairs, for as long as it holds; contacts are
+    searched for first, which makes it anew. Volumes of open nodes are refitted where they are needed."""
+    volumes, query = finder.volumes, finder.query
+    if not is_listed(finder, open_nodes, h):
+        refit(volumes, open_nodes, h)
+        lists = query[MODE] == CONTACTS
+        if lists:
+            begin_list_of_pairs(finder, open_nodes)
+        return descend_itself(finder, open_nodes, lists)
+    for k in range(volumes.listing[LISTED]):
+        if not is_far(volumes, k, query[MARGIN]):
+            if not search_rigid(finder, volumes.listed[k, 0], volumes.listed[k, 1], 0):
+                return False
+            note_left(volumes, k)
+    return True
+
+
+@routine
+def descend_itself(finder, open_nodes, lists):
+    """lists: whether pairs that may come near soon are listed on the way."""
     volumes = finder.volumes
     for o in range(open_nodes.shape[0]):
         first, second = parts(volumes, open_nodes[o])
-        if second >= 0 and not search_pair(finder, first, second):
+        if second >= 0 and not search_pair(finder, first, second, lists):
+            forget_list_of_pairs(volumes)
             return False
         if is_decided(finder.query):
             return True
@@ -144,8 +182,8 @@ def apart_in_world(volumes, a, b, margin):
 
 
 @routine
-def search_pair(finder, first, second):
-    """Two volumes, open or right below open ones, against each other."""
+def search_pair(finder, first, second, lists):
+    """Two volumes, open or right below open ones, against each other; lists: as above."""
     volumes, pairs = finder.volumes, finder.pairs
     volume = volumes.volume
     pairs[0, 0], pairs[0, 1] = first, second
@@ -155,14 +193,19 @@ def search_pair(finder, first, second):
             return True
         a, b = pairs[top, 0], pairs[top, 1]
         top -= 1
-        reach = volume[a, REACH] + volume[b, REACH]
-        if apart_in_world(volumes, a, b, margin_now(finder.query) + reach):
+        margin = margin_now(finder.query)
+        need = margin + volume[a, REACH] + volume[b, REACH]
+        soon = margin + may_go(volume[a, REACH], margin) + may_go(volume[b, REACH], margin) if lists else need
+        if apart_in_world(volumes, a, b, soon):
             continue
         if top + 4 > pairs.shape[0]:
             return False
         if not is_open(volumes, a) and not is_open(volumes, b):
-            if not search_rigid(finder, a, b, top + 1):
+            is_near = not lists or not apart_in_world(volumes, a, b, need)
+            if is_near and not search_rigid(finder, a, b, top + 1):
                 return False
+            if lists:
+                list_pair(volumes, a, b)
             continue
         ha, hb = load3(volume, a, HALF), load3(volume, b, HALF)
         splits_a = is_open(volumes, a) and (not is_open(volumes, b) or dot3(ha, ha) >= dot3(hb, hb))

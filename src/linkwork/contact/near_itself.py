@@ -63,6 +63,15 @@ def distance_left_by_travel(volumes, a, b):
     return volumes.pairs_known[row_of(volumes, a, b), LEFT] - volumes.gone[a] - volumes.gone[b]
 
 
+@inlined
+def left_by_travel(volumes, a, b):
+    """LEFT of two parts: infinite where they may not touch, minus infinity where their distance is not known."""
+    apart = distance_known(volumes, a, b)
+    if apart < 0.0 or apart == math.inf:
+        return apart if apart > 0.0 else -math.inf
+    return volumes.pairs_known[row_of(volumes, a, b), LEFT]
+
+
 @routine
 def distance_left(volumes, a, b, apart, follows):
     """Lower bound of the distance of two parts now, which were `apart` when last looked at.   (38)

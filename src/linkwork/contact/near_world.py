@@ -28,6 +28,7 @@ from linkwork.assembly.node_table import UP
 from linkwork.contact.broad_phase import TRUSTED
 from linkwork.contact.geometry.boxes import CENTRE, HALF, box_to_parent
 from linkwork.contact.geometry.solids import MESH, PLANE, core_radius, core_support
+from linkwork.contact.listed_pairs import forget_list_of_pairs
 from linkwork.contact.narrow_phase import may_touch, narrow_of, solid_of, touch_shapes
 from linkwork.contact.near_itself import CHORD, LEFT
 from linkwork.contact.swept import Side
@@ -72,6 +73,7 @@ def forget_clearances(volumes):
     for k in range(volumes.pairs_known.shape[0]):
         volumes.pairs_known[k, LEFT] = -math.inf
     volumes.travel[TRAVEL] = 0.0
+    forget_list_of_pairs(volumes)
 
 
 @inlined

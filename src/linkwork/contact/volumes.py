@@ -42,6 +42,7 @@ IntArray = NDArray[np.int64]
 
 NOWHERE = -1.0  # half edge of an empty volume
 TRAVEL, REGION = 0, 1  # entries of `travel`
+LISTED_PER_BODY = 32  # pairs of rigid parts that a list has room for: where more are near, none is made
 
 
 class Volumes(NamedTuple):
@@ -67,6 +68,10 @@ class Volumes(NamedTuple):
     )
     made: Int1  # (N+n,)    how often a node has become rigid
     pairs_known: Float2  # (P, 17)   what is known of pairs of rigid parts; see near_itself
+    listed: Int2  # (L, 2)    pairs of rigid parts that may come near soon; see listed_pairs
+    listed_left: Float1  # (L,)      what is left of their distances, plus the ways of both parts until then [m]
+    listed_until: Float1  # (N+n,)    `gone` and reach of a rigid part up to which the list holds [m]
+    listing: Int1  # (2,)      pairs in the list, -1: there is none; the region that it is of
 
 
 def make_volumes(assembly: Any, table: ShapeTable) -> Volumes:
@@ -104,6 +109,10 @@ def make_volumes(assembly: Any, table: ShapeTable) -> Volumes:
         planes=np.full((n, 8), np.inf),
         made=np.zeros(N + n, dtype=np.int64),
         pairs_known=np.full((pairs_kept(n), 17), -1.0),
+        listed=np.zeros((LISTED_PER_BODY * n, 2), dtype=np.int64),
+        listed_left=np.zeros(LISTED_PER_BODY * n),
+        listed_until=np.full(N + n, -np.inf),
+        listing=np.full(2, -1, dtype=np.int64),
     )
     bodies = (nodes[:, NODE_KIND] == BODY) & (nodes[:, LEFT] < 0)
     volumes.rigid[bodies] = 1
@@ -113,7 +122,7 @@ def make_volumes(assembly: Any, table: ShapeTable) -> Volumes:
 
 def pairs_kept(bodies: int) -> int:
     """How many pairs of rigid parts are known at most, a power of two: a body has few that are near."""
-    return 1 << max(6, min(16, (4 * bodies - 1).bit_length()))
+    return 1 << max(6, min(16, (16 * bodies - 1).bit_length()))
 
 
 def all_open(volumes: Volumes) -> IntArray:

@@ -13,10 +13,21 @@ O(m²): a stack of boxes and a closed chain take O(n), as a tree does.
 """
 
 from linkwork.core.jit import inlined, routine
-from linkwork.dynamics.tree_factor import BLOCK, MOST_FREEDOMS, shift_columns_up, shift_rows_up
+from linkwork.dynamics.tree_factor import BLOCK, MOST_FREEDOMS, ROW, add_numbers
 from linkwork.model.layout import PARENT
-from linkwork.spatial.inertia import block_plus_outer, block_times_twist, twist_times_block
-from linkwork.spatial.memory import add_to6, add_to_block, load6, load_block, store6, store_block
+from linkwork.spatial.memory import add_to6, load6
+from linkwork.spatial.simd import (
+    add_rows,
+    combine,
+    flat6,
+    load_rows,
+    six_lanes,
+    splat,
+    store_rows,
+    sub_outer,
+    vload,
+    vstore,
+)
 from linkwork.spatial.vectors import dot6, scale6
 
 USED, IS_FULL = 0, 1  # entries of `counts`
@@ -34,20 +45,9 @@ def other_end(F, entry):
     return F.ends[entry >> 1, 1 - (entry & 1)]
 
 
-@inlined
-def own_half(entry):
-    """Where in a row of `coupling` the wrench on the body of this entry begins."""
-    return BLOCK * (entry & 1)
-
-
-@inlined
-def other_half(entry):
-    return BLOCK * (1 - (entry & 1))
-
-
 @routine
 def couple(F, a, b):
-    """The entry of a in its coupling with b, which is made where there is none; -1 where there is no room for it.
+    """The coupling of two bodies, which is made where there is none; -1 where there is no room for it.
 
     On the way couplings that are gone are taken from the list of a.
     """
@@ -60,7 +60,7 @@ def couple(F, a, b):
             else:
                 F.head[a] = following
         elif other_end(F, entry) == b:
-            return entry
+            return entry >> 1
         else:
             last = entry
         entry = following
@@ -69,40 +69,47 @@ def couple(F, a, b):
         F.counts[IS_FULL] = 1
         return -1
     F.counts[USED] = k + 1
+    if F.rank[a] > F.rank[b]:
+        a, b = b, a
     F.ends[k, 0], F.ends[k, 1], F.gone_with[k] = a, b, -1
     F.after[2 * k], F.after[2 * k + 1] = F.head[a], F.head[b]
     F.head[a], F.head[b] = 2 * k, 2 * k + 1
-    for e in range(2 * BLOCK):
-        F.coupling[k, e] = 0.0
-    return 2 * k
+    zero = splat(0.0)
+    for e in range(2 * BLOCK // ROW):
+        vstore(F.coupling, 2 * BLOCK * k + ROW * e, zero)
+    return k
 
 
 @inlined
 def add_coupling(F, a, b, forth, back):
-    """Adds to the wrench on a per twist of b, and to that on b per twist of a."""
-    entry = couple(F, a, b)
-    if entry >= 0:
-        add_to_block(F.coupling, entry >> 1, own_half(entry), forth)
-        add_to_block(F.coupling, entry >> 1, other_half(entry), back)
+    """Adds to the wrench on a per twist of b, and to that on b per twist of a: rows of numbers."""
+    k = couple(F, a, b)
+    if k >= 0:
+        straight, turned = (forth, back) if F.ends[k, 0] == a else (back, forth)
+        add_numbers(F.coupling, 2 * k, straight)
+        o = 2 * BLOCK * k + BLOCK
+        for e in range(6):
+            for d in range(6):
+                F.coupling[o + ROW * d + e] += turned[e][d]
 
 
 @routine
 def list_near(F, i):
-    """Lists the entries of the couplings that body i still has, and in `pairs` of those that its elimination makes between
-    the bodies on their other ends; how many there are of the first, 0 where there is no room."""
+    """Lists the couplings that body i still has, and in `pairs` those that its elimination makes between the bodies on
+    their other ends; how many there are of the first, 0 where there is no room."""
     count, entry = 0, F.head[i]
     while entry >= 0:
         if F.gone_with[entry >> 1] < 0:
-            F.near[count] = entry
+            F.near[count] = entry >> 1
             count += 1
         entry = F.after[entry]
     pair = 0
     for m in range(count):
         for n in range(m):
-            entry = couple(F, other_end(F, F.near[m]), other_end(F, F.near[n]))
-            if entry < 0:
+            k = couple(F, F.ends[F.near[m], 1], F.ends[F.near[n], 1])
+            if k < 0:
                 return 0
-            F.pairs[pair] = entry
+            F.pairs[pair] = k
             pair += 1
     return count
 
@@ -110,50 +117,87 @@ def list_near(F, i):
 @routine
 def eliminate_couplings(F, count, place, s, U, Y, D):
     """(5) for freedom s, number `place` of its joint, of the body whose `count` couplings are listed in `near`."""
+    u, y = scale6(1.0 / D, U), scale6(1.0 / D, Y)
     pair = 0
     for m in range(count):
-        entry = F.near[m]
-        k = entry >> 1
-        forth, back = load_block(F.coupling, k, own_half(entry)), load_block(F.coupling, k, other_half(entry))
-        W, Z = twist_times_block(s, forth), block_times_twist(back, s)
-        store6(F.W, MOST_FREEDOMS * k + place, 0, W)
-        store6(F.Z, MOST_FREEDOMS * k + place, 0, Z)
-        store_block(F.coupling, k, own_half(entry), block_plus_outer(forth, scale6(-1.0 / D, U), W))
-        store_block(F.coupling, k, other_half(entry), block_plus_outer(back, scale6(-1.0 / D, Z), Y))
-        j = other_end(F, entry)
-        store_block(F.block, j, 0, block_plus_outer(load_block(F.block, j, 0), scale6(-1.0 / D, Z), W))
+        k = F.near[m]
+        o, at = 2 * BLOCK * k, ROW * (MOST_FREEDOMS * k + place)
+        forth, back = load_rows(F.coupling, o), load_rows(F.coupling, o + BLOCK)
+        W, Z = combine(s, forth), combine(s, back)
+        vstore(F.W, at, W)
+        vstore(F.Z, at, Z)
+        store_rows(F.coupling, o, sub_outer(forth, u, W))
+        store_rows(F.coupling, o + BLOCK, sub_outer(back, y, Z))
+        w, z = scale6(1.0 / D, six_lanes(W)), scale6(1.0 / D, six_lanes(Z))
+        j = F.ends[k, 1]
+        less_outer(F.block, BLOCK * j, z, W)
         for n in range(m):
-            other = F.near[n]
-            Wn, Zn = (
-                load6(F.W, MOST_FREEDOMS * (other >> 1) + place, 0),
-                load6(F.Z, MOST_FREEDOMS * (other >> 1) + place, 0),
-            )
+            other = ROW * (MOST_FREEDOMS * F.near[n] + place)
+            Wn, Zn = vload(F.W, other), vload(F.Z, other)
             between = F.pairs[pair]
             pair += 1
-            add_outer(F, between >> 1, own_half(between), scale6(-1.0 / D, Z), Wn)
-            add_outer(F, between >> 1, other_half(between), scale6(-1.0 / D, Zn), W)
+            o = 2 * BLOCK * between
+            if F.ends[between, 0] == j:
+                less_outer(F.coupling, o, z, Wn)
+                less_outer(F.coupling, o + BLOCK, w, Zn)
+            else:
+                less_outer(F.coupling, o, scale6(1.0 / D, flat6(F.Z, other)), W)
+                less_outer(F.coupling, o + BLOCK, scale6(1.0 / D, flat6(F.W, other)), Z)
 
 
 @inlined
-def add_outer(F, k, half, u, y):
-    store_block(F.coupling, k, half, block_plus_outer(load_block(F.coupling, k, half), u, y))
+def less_outer(a, o, x, v):
+    """The block at a[o] less x vᵀ."""
+    store_rows(a, o, sub_outer(load_rows(a, o), x, v))
 
 
 @routine
 def hand_to_parent(F, i, parent, r, count):
     """Couplings of body i, whose freedoms are eliminated, become those of its parent; -1: of the world, that is none."""
     for m in range(count):
-        entry = F.near[m]
-        k, j = entry >> 1, other_end(F, entry)
+        k = F.near[m]
+        j = F.ends[k, 1]
         F.gone_with[k] = i
         if parent >= 0:
-            forth = shift_columns_up(r, load_block(F.coupling, k, own_half(entry)))
-            back = shift_rows_up(r, load_block(F.coupling, k, other_half(entry)))
+            o = 2 * BLOCK * k
+            forth = shift_vectors_up(r, load_rows(F.coupling, o))
+            back = shift_vectors_up(r, load_rows(F.coupling, o + BLOCK))
             if j == parent:
-                add_to_block(F.block, parent, 0, forth)
-                add_to_block(F.block, parent, 0, back)
+                add_vectors(F.block, BLOCK * parent, forth)
+                store_rows(F.coupling, o + BLOCK, back)
+                add_transposed(F.block, BLOCK * parent, F.coupling, o + BLOCK)
+                continue
+            to = couple(F, parent, j)
+            if to < 0:
+                continue
+            if F.ends[to, 0] == parent:
+                add_vectors(F.coupling, 2 * BLOCK * to, forth)
+                add_vectors(F.coupling, 2 * BLOCK * to + BLOCK, back)
             else:
-                add_coupling(F, parent, j, forth, back)
+                store_rows(F.coupling, o, forth)
+                store_rows(F.coupling, o + BLOCK, back)
+                add_transposed(F.coupling, 2 * BLOCK * to, F.coupling, o + BLOCK)
+                add_transposed(F.coupling, 2 * BLOCK * to + BLOCK, F.coupling, o)
+
+
+@inlined
+def shift_vectors_up(r, X):
+    """`shift_columns_up` of rows of eight."""
+    x, y, z = r
+    return (X[0] + y * X[5] - z * X[4], X[1] + z * X[3] - x * X[5], X[2] + x * X[4] - y * X[3], X[3], X[4], X[5])
+
+
+@inlined
+def add_vectors(a, o, X):
+    store_rows(a, o, add_rows(load_rows(a, o), X))
+
+
+@routine
+def add_transposed(a, o, b, p):
+    """Adds the transposed block at b[p] to that at a[o]."""
+    for e in range(6):
+        for d in range(6):
+            a[o + ROW * e + d] += b[p + ROW * d + e]
 
 
 @routine
@@ -191,11 +235,11 @@ def order_least_coupled(tree, F):
         i = F.order[best]
         F.order[best], F.order[at] = F.order[at], i
         at += 1
-        count, parent = list_near(F, i), tree[i, PARENT]
+        count, parent = list_others(F, i), tree[i, PARENT]
         for m in range(count):
-            F.gone_with[F.near[m] >> 1] = i
-        for m in range(count):
-            j = other_end(F, F.near[m])
+            j = F.near[m]
+            for k in range(m):
+                couple(F, j, F.near[k])
             if parent >= 0 and parent != j:
                 couple(F, parent, j)
         if parent >= 0:
@@ -206,6 +250,21 @@ def order_least_coupled(tree, F):
     if F.counts[IS_FULL] != 0:
         for i in range(n):
             F.order[i] = n - 1 - i
+    for k in range(n):
+        F.rank[F.order[k]] = k
+
+
+@inlined
+def list_others(F, i):
+    """Lists the bodies that body i is still coupled with, in `near`, and that these couplings are gone; how many."""
+    count, entry = 0, F.head[i]
+    while entry >= 0:
+        if F.gone_with[entry >> 1] < 0:
+            F.near[count] = other_end(F, entry)
+            F.gone_with[entry >> 1] = i
+            count += 1
+        entry = F.after[entry]
+    return count
 
 
 @inlined
@@ -225,7 +284,7 @@ def push_coupled(F, i, place, push):
     while entry >= 0:
         k = entry >> 1
         if F.gone_with[k] == i:
-            add_to6(F.wrench, other_end(F, entry), 0, scale6(push, load6(F.Z, MOST_FREEDOMS * k + place, 0)))
+            add_to6(F.wrench, F.ends[k, 1], 0, scale6(push, flat6(F.Z, ROW * (MOST_FREEDOMS * k + place))))
         entry = F.after[entry]
 
 
@@ -236,7 +295,7 @@ def effort_of_coupled(F, i, place):
     while entry >= 0:
         k = entry >> 1
         if F.gone_with[k] == i:
-            a = load6(F.twist, other_end(F, entry), 0)
-            effort += dot6(load6(F.W, MOST_FREEDOMS * k + place, 0), a)
+            a = load6(F.twist, F.ends[k, 1], 0)
+            effort += dot6(flat6(F.W, ROW * (MOST_FREEDOMS * k + place)), a)
         entry = F.after[entry]
     return effort

@@ -26,10 +26,18 @@ from linkwork.dynamics.tree_couplings import (
     order_least_coupled,
     push_coupled,
 )
-from linkwork.dynamics.tree_factor import BLOCK, shift_block_down, shift_block_up, shift_down, shift_up
+from linkwork.dynamics.tree_factor import (
+    add_numbers,
+    load_numbers,
+    shift_block_down,
+    shift_block_up,
+    shift_down,
+    shift_up,
+    store_numbers,
+)
 from linkwork.model.layout import DOF, PARENT, V
 from linkwork.spatial.inertia import block_plus_outer, block_times_twist, twist_times_block
-from linkwork.spatial.memory import add_to6, add_to_block, load3, load6, load_block, store6, store_block
+from linkwork.spatial.memory import add_to6, load3, load6, load_block, store6
 from linkwork.spatial.vectors import ZERO6, add_scaled, scale6
 
 LEAST_PIVOT = 1e-14  # of what D would be at most for blocks of this size: below that it is rounding
@@ -42,7 +50,7 @@ def factor_leaf_to_root(tree, F):
     good = True
     for at in range(tree.shape[0]):
         i = F.order[at]
-        X = load_block(F.block, i, 0)
+        X = load_numbers(F.block, i)
         coupled = list_near(F, i) if F.head[i] >= 0 else 0
         j, dof = tree[i, V], tree[i, DOF]
         for place in range(dof - 1, -1, -1):
@@ -60,7 +68,7 @@ def factor_leaf_to_root(tree, F):
                 eliminate_couplings(F, coupled, place, s, U, Y, D)
         parent, r = tree[i, PARENT], load3(F.r, i, 0)
         if parent >= 0:
-            add_to_block(F.block, parent, 0, shift_block_up(r, X))
+            add_numbers(F.block, parent, shift_block_up(r, X))
         if coupled > 0:
             hand_to_parent(F, i, parent, r, coupled)
     return good and F.counts[IS_FULL] == 0
@@ -103,13 +111,13 @@ def own_responses_root_to_leaf(tree, F):
         X = (ZERO6, ZERO6, ZERO6, ZERO6, ZERO6, ZERO6)
         if tree[i, PARENT] >= 0:
             r = load3(F.r, i, 0)
-            X = shift_block_down(r, load_block(F.block, tree[i, PARENT], 0))
+            X = shift_block_down(r, load_numbers(F.block, tree[i, PARENT]))
         j = tree[i, V]
         for d in range(j, j + tree[i, DOF]):
             s, U, Y, D = load6(F.S, d, 0), load6(F.U, d, 0), load6(F.Y, d, 0), F.Dinv[d]
             X = block_plus_outer(X, scale6(-D, s), twist_times_block(Y, X))
             X = block_plus_outer(X, add_scaled(scale6(D, s), -D, block_times_twist(X, U)), s)
-        store_block(F.block, i, 0, X)
+        store_numbers(F.block, i, X)
 
 
 @kernel
@@ -130,7 +138,7 @@ def factor_coupled(tree, F, pairs, blocks):
     order_least_coupled(tree, F)
     clear_couplings(F)
     for k in range(pairs.shape[0]):
-        add_coupling(F, pairs[k, 0], pairs[k, 1], load_block(blocks, k, 0), load_block(blocks, k, BLOCK))
+        add_coupling(F, pairs[k, 0], pairs[k, 1], load_block(blocks, k, 0), load_block(blocks, k, 36))
     good = factor_leaf_to_root(tree, F)
     solve_tree(tree, F)
     return good

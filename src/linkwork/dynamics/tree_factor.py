@@ -12,9 +12,10 @@ import numpy as np
 from linkwork.core.bundles import Float1, Float2, Int1, Int2
 from linkwork.core.jit import inlined
 from linkwork.spatial.rotations import add3, cross3
+from linkwork.spatial.simd import flat6
 from linkwork.spatial.vectors import add_scaled, angular, join, linear
 
-BLOCK = 36  # numbers of a 6x6 block, row after row
+BLOCK, ROW = 48, 8  # numbers of a 6x6 block, row after row, and of a row: six, rounded up to a whole register
 MOST_FREEDOMS = 6  # of a joint
 
 
@@ -23,7 +24,7 @@ class TreeFactor(NamedTuple):
 
     S: Float2  # (nv, 6)  column of each freedom
     r: Float2  # (n, 3)   from the origin of the parent to that of the body [m]
-    block: Float2  # (n, 36)  what each body carries, row after row; eliminated by `factor`
+    block: Float1  # (48 n,)  what each body carries, 6x8, row after row; eliminated by `factor`
     resistance: Float1  # (nv,)    what is added to the diagonal: armature, springs, limits
     U: Float2  # (nv, 6)
     Y: Float2  # (nv, 6)
@@ -33,15 +34,16 @@ class TreeFactor(NamedTuple):
     x: Float1  # (nv,)    the solution
     twist: Float2  # (n, 6)   velocities of the bodies with it
     order: Int1  # (n,)     bodies as they are eliminated: each before its parent
+    rank: Int1  # (n,)     place of each body in `order`
     head: Int1  # (n,)     first entry in the list of a body's couplings, -1: none
     after: Int1  # (2 c,)   the next entry in the list: coupling k has 2 k in that of a, 2 k + 1 in that of b
-    ends: Int2  # (c, 2)   bodies a and b of a coupling
-    gone_with: Int1  # (c,)     the one of them that was eliminated first, -1: none yet
-    coupling: Float2  # (c, 72)  wrench on a per twist of b, 6x6, and on b per twist of a
-    Z: Float2  # (6 c, 6) of each freedom of that body: wrench on the other one per velocity of the freedom
-    W: Float2  # (6 c, 6) and the effort on the freedom per twist of the other one
-    near: Int1  # (n,)     entries of the body that is being eliminated
-    pairs: Int1  # (c,)     entries of the couplings between any two bodies that it is coupled with
+    ends: Int2  # (c, 2)   bodies a and b of a coupling; a is eliminated before b
+    gone_with: Int1  # (c,)     a, once it was eliminated, before that -1
+    coupling: Float1  # (96 c,)  wrench on a per twist of b, 6x8, and that on b per twist of a, transposed; lanes: of b
+    Z: Float1  # (48 c,)  of each freedom of a: wrench on b per velocity of the freedom
+    W: Float1  # (48 c,)  and the effort on the freedom per twist of b
+    near: Int1  # (n,)     couplings of the body that is being eliminated
+    pairs: Int1  # (c,)     couplings between any two bodies that it is coupled with
     waits: Int1  # (n,)     while `order` is found: children that come before a body, -1: no coupling is below it
     counts: Int1  # (2,)     couplings in use, and whether there was room for all
 
@@ -51,7 +53,7 @@ def make_tree_factor(bodies: int, freedoms: int, couplings: int = 0) -> TreeFact
     return TreeFactor(
         S=np.zeros((freedoms, 6)),
         r=np.zeros((bodies, 3)),
-        block=np.zeros((bodies, BLOCK)),
+        block=np.zeros(BLOCK * bodies),
         resistance=np.zeros(freedoms),
         U=np.zeros((freedoms, 6)),
         Y=np.zeros((freedoms, 6)),
@@ -61,18 +63,53 @@ def make_tree_factor(bodies: int, freedoms: int, couplings: int = 0) -> TreeFact
         x=np.zeros(freedoms),
         twist=np.zeros((bodies, 6)),
         order=np.arange(bodies)[::-1].copy(),
+        rank=np.arange(bodies)[::-1].copy(),
         head=np.full(bodies, -1, dtype=np.int64),
         after=np.zeros(2 * couplings, dtype=np.int64),
         ends=np.zeros((couplings, 2), dtype=np.int64),
         gone_with=np.zeros(couplings, dtype=np.int64),
-        coupling=np.zeros((couplings, 2 * BLOCK)),
-        Z=np.zeros((MOST_FREEDOMS * couplings, 6)),
-        W=np.zeros((MOST_FREEDOMS * couplings, 6)),
+        coupling=np.zeros(2 * BLOCK * couplings),
+        Z=np.zeros(ROW * MOST_FREEDOMS * couplings),
+        W=np.zeros(ROW * MOST_FREEDOMS * couplings),
         near=np.zeros(bodies, dtype=np.int64),
         pairs=np.zeros(couplings, dtype=np.int64),
         waits=np.zeros(bodies, dtype=np.int64),
         counts=np.zeros(2, dtype=np.int64),
     )
+
+
+@inlined
+def load_numbers(a, i):
+    """The six rows of block i of an array of them."""
+    o = BLOCK * i
+    return (
+        flat6(a, o),
+        flat6(a, o + ROW),
+        flat6(a, o + 2 * ROW),
+        flat6(a, o + 3 * ROW),
+        flat6(a, o + 4 * ROW),
+        flat6(a, o + 5 * ROW),
+    )
+
+
+@inlined
+def store_numbers(a, i, X):
+    for e in range(6):
+        o = BLOCK * i + e
+        a[o], a[o + ROW], a[o + 2 * ROW] = X[0][e], X[1][e], X[2][e]
+        a[o + 3 * ROW], a[o + 4 * ROW], a[o + 5 * ROW] = X[3][e], X[4][e], X[5][e]
+
+
+@inlined
+def add_numbers(a, i, X):
+    for e in range(6):
+        o = BLOCK * i + e
+        a[o] += X[0][e]
+        a[o + ROW] += X[1][e]
+        a[o + 2 * ROW] += X[2][e]
+        a[o + 3 * ROW] += X[3][e]
+        a[o + 4 * ROW] += X[4][e]
+        a[o + 5 * ROW] += X[5][e]
 
 
 @inlined

@@ -1,10 +1,10 @@
 """The search for the contacts of a step, a kernel of its own that steps call (`touching.calling`)."""
 
-from linkwork.contact.broad_phase import Finder, begin_search, search_itself
+from linkwork.contact.broad_phase import Finder, begin_search, search_itself_again
 from linkwork.contact.contact_list import NEEDED, carry_sums, sort_contacts, take_back_contacts, warm_start
 from linkwork.contact.geometry.distance import Scratch
 from linkwork.contact.tables import DISTANCES, FOLLOWS, SEARCHES, ShapeTable
-from linkwork.contact.volumes import Volumes, refit
+from linkwork.contact.volumes import Volumes
 from linkwork.core.bundles import reader
 from linkwork.core.jit import inlined, kernel
 from linkwork.simulation.moving import CONTACT_ENDLESS, CONTACTS_GROW, SEARCH_TOO_DEEP, moving_of
@@ -54,8 +54,7 @@ def find_contacts(table, h):
     found = look_at_fronts(table, finder, follow)
     if found and t.counts[ta.SELF_CONTACT] != 0 and t.open_nodes.shape[0] > 0:
         place_open_nodes(table, finder.volumes)
-        refit(finder.volumes, t.open_nodes, follow)
-        found = search_itself(finder, t.open_nodes)
+        found = search_itself_again(finder, t.open_nodes, follow)
     if not found:
         take_back_contacts(finder.contacts)
         return SEARCH_TOO_DEEP

@@ -13,13 +13,13 @@ slow for their width cost nothing.   Theory: docs/theory/contact.md.
 
 import math
 
-from linkwork.contact.broad_phase import search_itself
+from linkwork.contact.broad_phase import search_itself_again
 from linkwork.contact.contact_list import COUNT, GAP, take_back_contacts
 from linkwork.contact.geometry.boxes import CENTRE, HALF, REACH
 from linkwork.contact.narrow_phase import DEEP, FAST, SLOW
 from linkwork.contact.near_world import look
 from linkwork.contact.tables import CLEAR, CONTACTS, FASTEST, MARGIN, MODE, NEAR_ITSELF, PASSING, THIN
-from linkwork.contact.volumes import length, refit, twist_reach
+from linkwork.contact.volumes import length, twist_reach
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.model.kernels.joint_kernels import body_pose
 from linkwork.simulation.loading.accelerate import move_placed, place_and_move, place_in_world
@@ -179,8 +179,7 @@ def search_itself_along_way(table, finder, h):
     t = touch_of(table)
     follow_way(table, h)
     place_open_nodes(table, finder.volumes)
-    refit(finder.volumes, t.open_nodes, h)
-    search_itself(finder, t.open_nodes)
+    search_itself_again(finder, t.open_nodes, h)
     leave_at_end(table)
 
 

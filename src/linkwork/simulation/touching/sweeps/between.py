@@ -9,14 +9,16 @@ from the joints between its bodies and the one where their paths to the world me
 
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.joint_solve import push_freedom
-from linkwork.dynamics.tree_couplings import add_coupling
-from linkwork.dynamics.tree_factor import shift_up
+from linkwork.dynamics.tree_couplings import add_coupling, couple
+from linkwork.dynamics.tree_factor import BLOCK, ROW, add_numbers, load_numbers, shift_up
 from linkwork.model.layout import DOF, PARENT, V
 from linkwork.simulation.touching.sweeps.points import push_of_row
 from linkwork.spatial.inertia import block_plus_outer, block_times_twist
-from linkwork.spatial.memory import add_to_block, load3, load6, load9, load_block
+from linkwork.spatial.memory import load3, load6, load9
+from linkwork.spatial.simd import add_outer, flat6, load_rows, store_rows, vload
 from linkwork.spatial.vectors import ZERO6, add6, dot6, scale6
 
+SIDE, CONTACT = 3 * ROW, 6 * ROW  # numbers of the wrenches of one side of a contact, and of both
 NONE = (ZERO6, ZERO6, ZERO6, ZERO6, ZERO6, ZERO6)
 
 
@@ -27,30 +29,62 @@ def wrenches_of(w, c, side):
     return f if side == 0 else (scale6(-1.0, f[0]), scale6(-1.0, f[1]), scale6(-1.0, f[2]))
 
 
-@inlined
-def combine(f, x, y, z):
-    return add6(scale6(x, f[0]), add6(scale6(y, f[1]), scale6(z, f[2])))
+@routine
+def note_pushes(w, count):
+    """Writes down the wrenches of all contacts: rows of eight, three of side a and three of side b."""
+    for c in range(count):
+        for side in range(2):
+            f = wrenches_of(w, c, side)
+            o = CONTACT * c + SIDE * side
+            for e in range(6):
+                w.push[o + e], w.push[o + ROW + e], w.push[o + 2 * ROW + e] = f[0][e], f[1][e], f[2][e]
 
 
 @inlined
-def stiff_block(f, G, g):
-    """Σ f_e G_ed g_dᵀ"""
-    X = block_plus_outer(NONE, f[0], combine(g, G[0], G[1], G[2]))
-    X = block_plus_outer(X, f[1], combine(g, G[3], G[4], G[5]))
-    return block_plus_outer(X, f[2], combine(g, G[6], G[7], G[8]))
+def mix(f, x, y, z):
+    return x * f[0] + y * f[1] + z * f[2]
+
+
+@inlined
+def answers(f, G):
+    """Rows of G fᵀ"""
+    return mix(f, G[0], G[1], G[2]), mix(f, G[3], G[4], G[5]), mix(f, G[6], G[7], G[8])
+
+
+@inlined
+def back_answers(f, G):
+    """Rows of Gᵀ fᵀ"""
+    return mix(f, G[0], G[3], G[6]), mix(f, G[1], G[4], G[7]), mix(f, G[2], G[5], G[8])
+
+
+@inlined
+def add_products(out, at, push, o, h):
+    """Adds Σ f_e h_eᵀ to the block at out[at], f: the three rows at push[o]."""
+    X = add_outer(load_rows(out, at), flat6(push, o), h[0])
+    X = add_outer(X, flat6(push, o + ROW), h[1])
+    store_rows(out, at, add_outer(X, flat6(push, o + 2 * ROW), h[2]))
 
 
 @routine
 def add_contact(w, F, c, a, b):
     """The stiffness of contact c on its bodies a and b, -1: the world."""
     G = load9(w.stiff, c, 0)
-    f, g = wrenches_of(w, c, 0), wrenches_of(w, c, 1)
+    o = CONTACT * c
+    f = vload(w.push, o), vload(w.push, o + ROW), vload(w.push, o + 2 * ROW)
+    o += SIDE
+    g = vload(w.push, o), vload(w.push, o + ROW), vload(w.push, o + 2 * ROW)
     if a >= 0:
-        add_to_block(F.block, a, 0, stiff_block(f, G, f))
+        add_products(F.block, BLOCK * a, w.push, o - SIDE, answers(f, G))
     if b >= 0:
-        add_to_block(F.block, b, 0, stiff_block(g, G, g))
+        add_products(F.block, BLOCK * b, w.push, o, answers(g, G))
     if a >= 0 and b >= 0:
-        add_coupling(F, a, b, stiff_block(f, G, g), stiff_block(g, G, f))
+        k = couple(F, a, b)
+        if k >= 0 and F.ends[k, 0] == a:
+            add_products(F.coupling, 2 * BLOCK * k, w.push, o - SIDE, answers(g, G))
+            add_products(F.coupling, 2 * BLOCK * k + BLOCK, w.push, o - SIDE, back_answers(g, G))
+        elif k >= 0:
+            add_products(F.coupling, 2 * BLOCK * k, w.push, o, answers(f, G))
+            add_products(F.coupling, 2 * BLOCK * k + BLOCK, w.push, o, back_answers(f, G))
 
 
 @routine
@@ -58,9 +92,9 @@ def add_loop_row(F, stiff, a, f, b, g):
     """The same of a row of a loop."""
     f_stiff, g_stiff = scale6(stiff, f), scale6(stiff, g)
     if a >= 0:
-        add_to_block(F.block, a, 0, block_plus_outer(NONE, f_stiff, f))
+        add_numbers(F.block, a, block_plus_outer(NONE, f_stiff, f))
     if b >= 0:
-        add_to_block(F.block, b, 0, block_plus_outer(NONE, g_stiff, g))
+        add_numbers(F.block, b, block_plus_outer(NONE, g_stiff, g))
     if a >= 0 and b >= 0:
         add_coupling(F, a, b, block_plus_outer(NONE, f_stiff, g), block_plus_outer(NONE, g_stiff, f))
 
@@ -93,7 +127,7 @@ def response_between(tree, F, a, f_a, g_a, b, f_b, g_b):
             f_b, g_b, K = climb(tree, F, b, f_b, g_b, K)
             b = tree[b, PARENT]
     if a >= 0:
-        K += dot6(add6(g_a, g_b), block_times_twist(load_block(F.block, a, 0), add6(f_a, f_b)))
+        K += dot6(add6(g_a, g_b), block_times_twist(load_numbers(F.block, a), add6(f_a, f_b)))
     return K
 
 

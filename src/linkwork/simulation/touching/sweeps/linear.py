@@ -12,13 +12,15 @@ from linkwork.contact.solver.problem import SIGN
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.tree_couplings import clear_couplings
 from linkwork.dynamics.tree_elimination import factor_leaf_to_root, solve_tree
+from linkwork.dynamics.tree_factor import BLOCK, ROW
 from linkwork.simulation.moving import moving_of
 from linkwork.simulation.touching.arrays import factor_of, problem_of, sweeps_of, touch_of
 from linkwork.simulation.touching.sweeps.between import add_contact, add_loop_row
 from linkwork.simulation.touching.sweeps.memory import IS_SINGULAR, LOOP_ROWS
 from linkwork.simulation.touching.sweeps.points import all_rows, is_acting, loop_wrench
-from linkwork.spatial.memory import add_to6, load3, load6, load_block, store6, store_block
+from linkwork.spatial.memory import add_to6, load3, load6, store6
 from linkwork.spatial.rotations import add3, cross3, dot3, scale3
+from linkwork.spatial.simd import vload, vstore
 from linkwork.spatial.vectors import ZERO6, dot6, join, scale6
 
 
@@ -85,8 +87,8 @@ def load_alone(table):
     s = moving_of(table)
     F = factor_of(table)
     w = sweeps_of(table)
-    for i in range(s.tree.shape[0]):
-        store_block(F.block, i, 0, load_block(w.rigid, i, 0))
+    for k in range(0, BLOCK * s.tree.shape[0], ROW):
+        vstore(F.block, k, vload(w.rigid, k))
     for j in range(s.v.shape[0]):
         F.resistance[j] = w.armature[j]
     clear_couplings(F)
@@ -95,9 +97,28 @@ def load_alone(table):
 @routine
 def eliminate_alone(table):
     """The linkage without contact, eliminated: responses to impulses are those of M."""
+    s = moving_of(table)
+    F = factor_of(table)
+    w = sweeps_of(table)
     load_alone(table)
-    if not factor_leaf_to_root(moving_of(table).tree, factor_of(table)):
-        sweeps_of(table).counts[IS_SINGULAR] = 1
+    if not factor_leaf_to_root(s.tree, F):
+        w.counts[IS_SINGULAR] = 1
+    for j in range(s.v.shape[0]):
+        store6(w.alone, j, 0, load6(F.U, j, 0))
+        store6(w.alone, j, 6, load6(F.Y, j, 0))
+        w.alone[j, 12] = F.Dinv[j]
+
+
+@routine
+def return_alone(table):
+    """The same again, as it was eliminated before contacts were added."""
+    F = factor_of(table)
+    w = sweeps_of(table)
+    for j in range(moving_of(table).v.shape[0]):
+        store6(F.U, j, 0, load6(w.alone, j, 0))
+        store6(F.Y, j, 0, load6(w.alone, j, 6))
+        F.Dinv[j] = w.alone[j, 12]
+    clear_couplings(F)
 
 
 @inlined

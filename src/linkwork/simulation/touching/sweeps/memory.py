@@ -16,6 +16,7 @@ class Sweeps(NamedTuple):
 
     axes: Float2  # (c, 9)   normal and tangents, world axes
     arm: Float2  # (c, 6)   from the origins of bodies a and b to the point [m]
+    push: Float1  # (48 c,)  unit impulses along the axes as wrenches on body a, then on body b: rows of eight
     friction: Float1  # (c,)
     ways: Int1  # (c,)     tangents along which anything moves: 0, 1 (the first) or 2; -1 where not even the normal does
     soft: Float1  # (c + l + k,) normal response of each contact, limit and loop row, of which softness is a part [1/kg]
@@ -35,8 +36,9 @@ class Sweeps(NamedTuple):
     stiff: Float2  # (c + l + k, 9) derivative of gamma by -u
     mode: Int1  # (c,)     FREE, STICK or SLIDE, of `gamma`
     lead: Float2  # (c, 4)   of a contact that slides: its direction, stiffness along its impulse and across
-    rigid: Float2  # (n, 36)  inertias of bodies, world axes
+    rigid: Float1  # (48 n,)  inertias of bodies, world axes, rows of eight
     armature: Float1  # (nv,)
+    alone: Float2  # (nv, 13) U, Y and D⁻¹ of the linkage without contact
     acting: Int1  # (R,)     unknowns of a dense step: the first row of each
     spans: Int1  # (R,)     its rows, 1 or 3
     column: Float2  # (R, 3)   impulses on them per unknown
@@ -59,6 +61,7 @@ def make_sweeps(bodies: int, freedoms: int, contacts: int, limits: int, loops: i
     return Sweeps(
         axes=np.zeros((contacts, 9)),
         arm=np.zeros((contacts, 6)),
+        push=np.zeros(BLOCK * contacts),
         friction=np.zeros(contacts),
         ways=np.zeros(contacts, dtype=np.int64),
         soft=np.zeros(each),
@@ -78,8 +81,9 @@ def make_sweeps(bodies: int, freedoms: int, contacts: int, limits: int, loops: i
         stiff=np.zeros((each, 9)),
         mode=np.zeros(contacts, dtype=np.int64),
         lead=np.zeros((contacts, 4)),
-        rigid=np.zeros((bodies, BLOCK)),
+        rigid=np.zeros(BLOCK * bodies),
         armature=np.zeros(freedoms),
+        alone=np.zeros((freedoms, 13)),
         acting=np.zeros(rows, dtype=np.int64),
         spans=np.zeros(rows, dtype=np.int64),
         column=np.zeros((rows, 3)),

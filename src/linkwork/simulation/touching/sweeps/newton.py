@@ -54,9 +54,9 @@ GAIN = 0.9  # of the least residual, after which no more are made
 SOON = 2  # the same where the residual is good enough
 LOST = 10.0  # residual at which they are given up
 SUFFICES = 1e-5  # residual that counts as converged, see `breach`
-AT_ONCE = 1e-7  # the same over the matrix of responses
-GOOD = 1e-6  # and over the tree, in the first
+AT_ONCE = 1e-7  # the same over the matrix of responses, after the first
 STRICT = 2  # outer iterations
+GOOD = 1e-6  # over the tree: no more steps are tried from here on
 ROUNDED = 1e-13  # residual of impulses that need no step: what is within the tolerance would add up over many steps
 BEST, FOUND = 0, 1  # what is put aside
 
@@ -69,9 +69,9 @@ def solve_laws(table, count, limits, tolerance, most):
     put_aside(w, count, limits, BEST)
     if not best <= ROUNDED:
         best = try_steps(table, count, limits, tolerance, most, best, best, SETS)
-    strict, loose = (tolerance, AT_ONCE) if w.counts[IS_DENSE] != 0 else (GOOD, SUFFICES)
     for outer in range(MOST_OUTER):
-        enough = max(tolerance, strict if outer < STRICT else loose)
+        enough = SUFFICES if w.counts[IS_DENSE] == 0 else (AT_ONCE if outer >= STRICT else tolerance)
+        enough = max(tolerance, enough)
         if best <= enough or w.counts[SWEEPS_MADE] >= most or w.counts[IS_SINGULAR] != 0:
             break
         for c in range(count):
@@ -141,6 +141,7 @@ def try_steps(table, count, limits, tolerance, most, residual, best, law):
         softest = TREE_SOFTEST
     found, waited, ease = residual, 0, 1.0
     soon = SOON if w.counts[IS_DENSE] == 0 else PATIENCE
+    enough = tolerance if w.counts[IS_DENSE] != 0 else max(tolerance, GOOD)
     put_aside(w, count, limits, FOUND)
     for step in range(min(FINISHING, most - w.counts[SWEEPS_MADE])):
         copy_rows(w.center, w.eta, rows)
@@ -156,7 +157,7 @@ def try_steps(table, count, limits, tolerance, most, residual, best, law):
         if residual < found:
             found = residual
             put_aside(w, count, limits, FOUND)
-        if found <= tolerance or waited >= (soon if found <= GOOD else PATIENCE) or not residual < LOST:
+        if found <= enough or waited >= (soon if found <= SUFFICES else PATIENCE) or not residual < LOST:
             break
     take_back(w, count, limits, FOUND)
     if found < best:

@@ -7,6 +7,7 @@ from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.aba import P_, S_D
 from linkwork.dynamics.tree_couplings import clear_couplings, couple, order_least_coupled
 from linkwork.dynamics.tree_elimination import own_responses_root_to_leaf
+from linkwork.dynamics.tree_factor import load_numbers, store_numbers
 from linkwork.model.kernels.joint_kernels import helical_twist
 from linkwork.model.layout import ARMATURE, DOF, HELICAL, INERTIA, KIND, PARENT, V
 from linkwork.simulation.constrained.constraints import constraints_of
@@ -14,7 +15,7 @@ from linkwork.simulation.moving import moving_of
 from linkwork.simulation.touching import arrays as ta
 from linkwork.simulation.touching.answers import to_world
 from linkwork.simulation.touching.arrays import contacts_of, factor_of, problem_of, sweeps_of, system_of, touch_of
-from linkwork.simulation.touching.sweeps.between import contact_response, response_between
+from linkwork.simulation.touching.sweeps.between import contact_response, note_pushes, response_between
 from linkwork.simulation.touching.sweeps.linear import eliminate_alone
 from linkwork.simulation.touching.sweeps.memory import (
     HAS_MATRIX,
@@ -31,7 +32,7 @@ from linkwork.simulation.touching.sweeps.points import (
     place_contacts,
     push_of_row,
 )
-from linkwork.spatial.memory import load3, load6, load9, load10, load_block, store3, store6, store_block
+from linkwork.spatial.memory import load3, load6, load9, load10, store3, store6
 from linkwork.spatial.rotations import ZERO3, matvec3, rotate_symmetric
 from linkwork.spatial.vectors import ZERO6, add6, dot6
 
@@ -62,6 +63,7 @@ def begin(table, h, count, limits):
         order_bodies(table, count)
         eliminate_alone(table)
         measure_by_tree(table, count, limits)
+        note_pushes(w, count)
         if w.counts[HAS_MATRIX] != 0:
             fill_delassus(problem, system, count, rows)
     for r in range(rows):
@@ -99,7 +101,7 @@ def place_joints(table):
         else:
             for d in range(j, j + s.tree[i, DOF]):
                 store6(F.S, d, 0, to_world(R, load6(s.dof_work, d, S_D)))
-        store_block(w.rigid, i, 0, rigid_block(R, load10(s.body, i, INERTIA)))
+        store_numbers(w.rigid, i, rigid_block(R, load10(s.body, i, INERTIA)))
     for j in range(s.v.shape[0]):
         w.armature[j] = s.resistance[j, ARMATURE]
 
@@ -215,9 +217,9 @@ def measure_by_tree(table, count, limits):
         a, b = t.carrier[c, 0], t.carrier[c, 1]
         K, alone = ZERO6, 0.0
         if a >= 0:
-            K = add6(K, own_block(w, c, 0, load_block(F.block, a, 0)))
+            K = add6(K, own_block(w, c, 0, load_numbers(F.block, a)))
         if b >= 0:
-            K = add6(K, own_block(w, c, 1, load_block(F.block, b, 0)))
+            K = add6(K, own_block(w, c, 1, load_numbers(F.block, b)))
         if a >= 0 and b >= 0:
             alone = K[0]
             if s.tree_of[a] < 0 or s.tree_of[a] == s.tree_of[b]:  # floating trees do not answer each other's impulses

@@ -24,7 +24,7 @@ from linkwork.simulation.touching import arrays as ta
 from linkwork.simulation.touching.arrays import contacts_of, problem_of, sweeps_of, system_of, touch_of
 from linkwork.simulation.touching.sweeps.dense import dense_velocities
 from linkwork.simulation.touching.sweeps.evaluating import breach
-from linkwork.simulation.touching.sweeps.linear import answer_impulses, eliminate_alone
+from linkwork.simulation.touching.sweeps.linear import answer_impulses, return_alone
 from linkwork.simulation.touching.sweeps.memory import HAS_MATRIX, IS_DENSE, LOOP_ROWS, SWEEPS_MADE
 from linkwork.simulation.touching.sweeps.newton import SUFFICES, descend, solve_laws
 from linkwork.simulation.touching.sweeps.one_by_one import renew_row
@@ -35,11 +35,11 @@ from linkwork.spatial.rotations import add3, cross3, dot3, scale3
 
 RIM = 1e-9  # relative: how near its rim an impulse is on the cone
 PUSH_SOFT = 1e-4  # softness of pseudo impulses: what cannot be parted, as in a gap that is too narrow, has finite ones
-PUSH_FROM = (
-    0.1  # of the slack: penetration beyond it that is left alone, or rounding would be pushed back in every step
+PUSH_FROM = 20.0  # of the slack: penetration beyond it that is left alone, or what a solve leaves would be pushed back
+LIMIT_SLACK = 1e-6  # [rad or m] the same of limits
+PUSH_TOLERANCE = (
+    0.1  # of the largest of them: what should be pushed and is not differs by more, its speed over softness
 )
-LIMIT_SLACK = 1e-9  # [rad or m] the same of limits
-PUSH_TOLERANCE = 1e-3  # of the largest of them: the next step takes the rest
 PUSH_ROUNDS = 20  # over all of them one by one, where there is a matrix: few contacts need no more than some
 PUSH_SETTLED = 1e-3  # of the largest of them: changes of a round after which no more are made
 STILL = 10.0  # times the tolerance of impulses, of the velocities that they make: what counts as standing still
@@ -209,7 +209,7 @@ def put_into_cones(table, count, limits):
     for r in range(3 * count, 3 * count + limits):
         w.eta[r] = max(w.eta[r], 0.0)
     if w.counts[IS_DENSE] == 0:
-        eliminate_alone(table)
+        return_alone(table)
     velocities_by(table, count, limits, w.eta, w.u)
 
 
