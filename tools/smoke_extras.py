@@ -128,7 +128,7 @@ def gym(folder: Path) -> None:
 
 def contact(folder: Path) -> None:
     """The hull of a moving mesh."""
-    from linkwork.contact.mesh_files import hull_corners
+    from linkwork.contact.geometry.mesh_files import hull_corners
 
     corners = np.array([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)], dtype=float)
     faces = corners[[(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)]]
@@ -171,7 +171,7 @@ def sweep(folder: Path) -> None:
 
 def viewer(folder: Path) -> None:
     """A page is served, a mesh in COLLADA is read, animations are drawn. Needs the extra `record` too."""
-    from linkwork.contact.mesh_files import read_any_mesh
+    from linkwork.contact.geometry.mesh_files import read_any_mesh
     from linkwork.viewer.animation import write_gif, write_mp4
 
     (folder / "mesh.dae").write_text(MESH, encoding="utf-8")

@@ -5,7 +5,7 @@ the answers do not change. So the descent lists the pairs that are nearer than m
 ahead, and steps look through the list for as long as no part has gone farther. With `gone` of `near_world`, and ' now:
 
     left out      distance > margin + Σ (reach + ahead)
-    holds while   gone' - gone + reach' ≤ reach + ahead   for every part, so that   distance' > margin + Σ reach'     (40)
+    holds while   gone' - gone + reach' ≤ reach + ahead   for every part, so that   distance' > margin + Σ reach'     (41)
 
 What is ahead is AHEAD_STEPS reaches, or a few margins where parts stand still: what is fast is listed with more of its
 neighbours. Each listed pair keeps what is left of its distance, plus the ways of both parts until then, as `near_itself`
@@ -33,7 +33,7 @@ def may_go(reach, margin):
 
 @routine
 def is_listed(finder, open_nodes, h):
-    """Whether the list holds (40); reaches of all rigid parts over the step h [s] on the way."""
+    """Whether the list holds (41); reaches of all rigid parts over the step h [s] on the way."""
     volumes = finder.volumes
     holds = volumes.listing[LISTED] >= 0 and volumes.listing[IN_REGION] == int(volumes.travel[REGION])
     for o in range(open_nodes.shape[0]):

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linkwork.contact import mesh_files
+from linkwork.contact.geometry import mesh_files
 from linkwork.contact.shape_table import _field_triangles
 from linkwork.core.arrays import FloatArray
 from linkwork.model.model import Model

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from linkwork.contact import mesh_files
+from linkwork.contact.geometry import mesh_files
 from linkwork.contact.contact_list import ELLIPSE, HU, ISOTROPIC
 from linkwork.contact.geometry import solids
 from linkwork.contact.geometry.boxes import build_tree

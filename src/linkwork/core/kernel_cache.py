@@ -95,13 +95,21 @@ def processor() -> str:
 
     And the level of processors that installed kernels were made for, where there are such: their last bits are others.
     """
-    chosen, features = getattr(config, "CPU_NAME", None), getattr(config, "CPU_FEATURES", None)
-    name = chosen or llvm.get_host_cpu_name()
-    if features is None:
-        features = "" if chosen else llvm.get_host_cpu_features().flatten()
+    name = getattr(config, "CPU_NAME", None) or llvm.get_host_cpu_name()
     shipped = shipped_folder(kernel_digest)
     also = "" if shipped is None else f", installed kernels {shipped.name}"
-    return f"{name} ({hashlib.sha256(features.encode()).hexdigest()[:8]}){also}"
+    return f"{name} ({hashlib.sha256(processor_features().encode()).hexdigest()[:8]}){also}"
+
+
+def processor_features() -> str:
+    """What the processor that kernels are compiled for is told to have, as LLVM lists it: "+avx2,-avx512f,..."."""
+    given: str | None = getattr(config, "CPU_FEATURES", None)
+    if given is not None or getattr(config, "CPU_NAME", None):
+        return given or ""
+    found = llvm.get_host_cpu_features()
+    if not getattr(config, "ENABLE_AVX", 1):
+        found.update({name: False for name in found if name.startswith("avx")})
+    return str(found.flatten())
 
 
 UNREADABLE = (

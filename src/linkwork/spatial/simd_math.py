@@ -7,6 +7,7 @@ from numba.extending import intrinsic
 
 from linkwork.core.calls import function_named
 from linkwork.core.jit import inlined
+from linkwork.core.kernel_cache import processor_features
 from linkwork.spatial.simd import LANES, splat_lanes
 
 _FLAGS = ("contract", "nsz", "arcp")
@@ -156,8 +157,8 @@ def _near_inverse_root(typingctx, x):
     precision. Zero, below zero and not finite: no number one could use."""
 
     def codegen(context, builder, signature, args):
-        lanes, features = args[0].type.count, context.codegen()._tm_features.split(",")
-        if lanes != LANES or "+avx512f" not in features:
+        lanes = args[0].type.count
+        if lanes != LANES or "+avx512f" not in processor_features().split(","):
             return _single_precision_root(builder, args[0])
         kind = ir.FunctionType(args[0].type, [args[0].type, args[0].type, ir.IntType(8)])
         function = function_named(builder, kind, "llvm.x86.avx512.rsqrt14.pd.512")

@@ -12,7 +12,7 @@ from tests.reference.plain_contact import PlainContact
 
 import linkwork as lw
 from linkwork.contact.contact_list import FRICTION, RESTITUTION
-from linkwork.contact.mesh_files import closed_faults, read_triangles
+from linkwork.contact.geometry.mesh_files import closed_faults, read_triangles
 from linkwork.contact.shape_table import shape_table
 
 

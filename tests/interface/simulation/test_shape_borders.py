@@ -9,7 +9,7 @@ import pytest
 from tests.helpers.meshes import CUBE, FACES, write_obj
 
 import linkwork as lw
-from linkwork.contact.mesh_files import FLAT, hull_corners, thickness
+from linkwork.contact.geometry.mesh_files import FLAT, hull_corners, thickness
 
 VALUES = [None, True, "x", b"x", [1], [], (1, 2), (1, 2, 3, 4), ([1], 1, 1), {}, object(), math.nan, math.inf, -1.0, 1j,
           10**400, -(10**400), 2**63, np.zeros((2, 2)), np.float32(1.0), (10**400, 1, 1), [[1, 2], [3]], 1e308]  # fmt: skip
@@ -123,7 +123,7 @@ def test_a_moving_mesh_that_is_flat_is_refused_by_name(tmp_path):
 CAMPAIGN = """
 import numpy as np
 import linkwork as lw
-from linkwork.contact.mesh_files import hull_corners
+from linkwork.contact.geometry.mesh_files import hull_corners
 
 for seed in range(400):
     rng = np.random.default_rng(seed)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linkwork.contact.mesh_files import read_any_mesh
+from linkwork.contact.geometry.mesh_files import read_any_mesh
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.model.shapes import HeightField
 
