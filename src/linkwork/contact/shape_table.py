@@ -7,9 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from linkwork.contact.geometry import mesh_files
 from linkwork.contact.contact_list import ELLIPSE, HU, ISOTROPIC
-from linkwork.contact.geometry import solids
+from linkwork.contact.geometry import mesh_files, solids
 from linkwork.contact.geometry.boxes import build_tree
 from linkwork.contact.settings import Contact
 from linkwork.contact.tables import MATERIAL, ShapeTable

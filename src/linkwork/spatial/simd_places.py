@@ -2,7 +2,7 @@
 
 from llvmlite import ir
 from numba import TypingError
-from numba.core import cgutils, types
+from numba.core import types
 from numba.extending import intrinsic
 
 from linkwork.spatial.simd import LANES, element_address, refuse_other_arrays, v8
@@ -22,7 +22,8 @@ def _addresses(context, builder, signature, args, lanes):
     array, offset, places = signature.args[:3]
     vector = ir.VectorType(ir.DoubleType(), lanes).as_pointer()
     base = context.cast(builder, args[1], offset, types.intp)
-    for place in cgutils.unpack_tuple(builder, args[2]):
+    for k in range(len(places)):
+        place = builder.extract_value(args[2], k)
         index = builder.add(base, context.cast(builder, place, places.dtype, types.intp))
         first = element_address(context, builder, array, args[0], types.intp, index, lanes)
         yield builder.bitcast(first, vector)

@@ -30,9 +30,9 @@ from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation.parts.contact_arrays import allocate_touch
 from linkwork.simulation.parts.part import Entry, Saved
+from linkwork.simulation.reporting.contact_failures import explain_contact
 from linkwork.simulation.reporting.energy_watch import LARGEST_GAIN
 from linkwork.simulation.touching import arrays as ta
-from linkwork.simulation.reporting.contact_failures import explain_contact
 from linkwork.simulation.touching.search.neighbours import without_overlaps
 from linkwork.simulation.touching.sweeps.memory import make_sweeps
 
