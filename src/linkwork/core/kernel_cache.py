@@ -5,6 +5,9 @@ here covers every file of the package that the kernel's module imports, and thos
 the cached code, an edit elsewhere does not. It also covers what else changes the code and Numba does not look at: bounds
 checking, and which parts of Numba are exchanged.
 
+Sources that were edited after this process began are not those that it compiles: kernels that draw on them are neither
+read from the cache nor kept in it, by this process.
+
 Nothing touches the disk before a kernel is called for the first time. If this Numba keeps its cache otherwise than
 expected, there is none, with a LinkworkWarning: stale code would be worse than slow code.
 """
@@ -14,6 +17,7 @@ from __future__ import annotations
 import hashlib
 import pickle
 import re
+import time
 import warnings
 from collections.abc import Callable
 from functools import cache, cached_property, partial
@@ -34,6 +38,7 @@ IMPORT = re.compile(r"^\s*(?:from|import) (linkwork[\w.]*)(?: import (\([^)]*\)|
 KERNEL = re.compile(rb"^@(kernel|routine|inlined|intrinsic)\b|reader\(", re.MULTILINE)
 
 Stamp = tuple[tuple[str, int, int], ...]
+BEGAN = time.time_ns()  # when sources were imported, or before
 
 
 @cache
@@ -62,6 +67,12 @@ def source_stamp(module: str) -> Stamp:
             seen |= found[1]
     stats = ((name, files[name].stat()) for name in sorted(files))
     return tuple((name, st.st_size, st.st_mtime_ns) for name, st in stats)
+
+
+def is_edited(stamp: Stamp) -> bool:
+    """Whether a source was edited since this process began; files from the future are not, their clock is another one."""
+    now = time.time_ns()
+    return any(BEGAN < changed <= now for _, _, changed in stamp)
 
 
 def kernel_stamp(module: str) -> Stamp:
@@ -145,6 +156,8 @@ class KernelCache:
     def files(self) -> Any:
         """Numba's cache with our stamp; its empty cache where that cannot be had."""
         stamp = kernel_stamp(self.function.__module__)
+        if is_edited(stamp):
+            return caching.NullCache()
         try:
             files = _StampedCache(self.function)
             used = files._cache_file._source_stamp

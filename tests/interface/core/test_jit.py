@@ -104,6 +104,17 @@ def test_the_stamp_tells_settings_apart(setting, monkeypatch):
     assert kernel_cache.kernel_stamp("linkwork.dynamics.aba") != before
 
 
+def test_sources_edited_while_a_process_runs_are_kept_out_of_its_cache(monkeypatch):
+    """What it compiles is the code that it imported; the stamp would be that of the edited file."""
+    function = kernel_cache.KernelCache.__init__
+    assert not isinstance(kernel_cache.KernelCache(function).files, caching.NullCache)
+    newest = max(changed for *_, changed in kernel_cache.kernel_stamp(function.__module__))
+    monkeypatch.setattr(kernel_cache, "BEGAN", newest - 1)
+    assert isinstance(kernel_cache.KernelCache(function).files, caching.NullCache)
+    monkeypatch.setattr(kernel_cache.time, "time_ns", lambda: newest - 1)  # a file from the future, by this clock
+    assert not kernel_cache.is_edited((("file.py", 1, newest),))
+
+
 def plus_one(x):
     return x + 1.0
 
