@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from benchmarks.contact import runs
 from tests.helpers.contact_setups import KINDS, G, simulate
+from tests.laws.test_contact_by_sweeps import ALWAYS, by
 
 import linkwork as lw
 
@@ -54,6 +55,25 @@ def test_a_closed_ring_lands_and_lies(kind, links, tilt, damping):
     assert np.mean(forces) == pytest.approx(weight, rel=1e-2)
     assert lw.body_poses(model, sim.state)[:, 2, 3].min() > 0.9 * RADIUS
     assert lw.loop_gaps(model, sim.state).worst_gap < CLOSED
+
+
+@pytest.mark.parametrize("by_tree", [False, True])
+@pytest.mark.parametrize(("links", "tilt"), [(8, 0.0), (20, 0.0), (24, 0.3)])
+def test_a_ring_whose_joints_are_held_lands_as_one_rigid_body(links, tilt, by_tree):
+    """Both ends of the loop are then on one part: its rows answer no impulse, but for rounding, and carry nothing."""
+    start, model = ring(links, tilt)
+    sim = lw.AdaptiveDynamics(model, start, contact=lw.Contact(friction=0.5), max_active_joints=0)
+    if by_tree:
+        by(sim, ALWAYS)
+    top = sim.energy.total
+    for _ in range(40):
+        report = sim.step(1e-3, 10)
+        assert report.n_active == 0
+        assert report.contact.not_converged == 0
+        assert report.energy <= top * (1.0 + 1e-9)
+        top = report.energy
+    assert sim.contacts
+    np.testing.assert_array_equal(sim.state.q[7:], start.q[7:])
 
 
 def test_bodies_that_a_loop_joins_do_not_touch():

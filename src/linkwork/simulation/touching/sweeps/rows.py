@@ -2,7 +2,7 @@
 
 import math
 
-from linkwork.contact.solver.rows import NO_RESPONSE, fill_delassus, fill_rows, own_responses
+from linkwork.contact.solver.rows import NO_RESPONSE, TOGETHER, fill_delassus, fill_rows, own_responses
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.aba import P_, S_D
 from linkwork.dynamics.tree_couplings import clear_couplings, couple, order_least_coupled
@@ -167,9 +167,16 @@ def measure_by_matrix(table, count, limits):
     for r in range(3 * count + limits, rows):
         most = max(most, G[r, r])
     for r in range(3 * count, rows):
-        has_response = r < 3 * count + limits or G[r, r] > NO_RESPONSE * most
+        has_response = r < 3 * count + limits or is_answered(G[r, r], most, own_responses(problem.Lambda, system, r))
         w.response[r - 2 * count] = G[r, r] if has_response else 1.0
         w.soft[r - 2 * count] = G[r, r] if has_response else math.inf  # it carries nothing
+
+
+@inlined
+def is_answered(response, most, alone):
+    """Whether a row of loops answers impulses, or rounding is all there is: against other rows, whose most is given, and
+    against its ends, each alone. Ends on one rigid part answer only together."""
+    return response > NO_RESPONSE * most and response > TOGETHER * alone
 
 
 @inlined
@@ -244,9 +251,11 @@ def measure_loops(table, first):
         a, f = loop_wrench(problem, w, k, 0)
         b, g = loop_wrench(problem, w, k, 1)
         w.response[first + k] = response_between(tree, F, a, f, f, b, g, g)
+        w.soft[first + k] = response_between(tree, F, a, f, f, -1, ZERO6, ZERO6)
+        w.soft[first + k] += response_between(tree, F, b, g, g, -1, ZERO6, ZERO6)
         most = max(most, w.response[first + k])
     for k in range(first, first + w.counts[LOOP_ROWS]):
-        has_response = w.response[k] > NO_RESPONSE * most
+        has_response = is_answered(w.response[k], most, w.soft[k])
         w.soft[k] = w.response[k] if has_response else math.inf  # it carries nothing
         w.response[k] = w.response[k] if has_response else 1.0
 
