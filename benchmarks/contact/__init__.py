@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import statistics
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ import numpy as np
 import linkwork as lw
 
 from ..harness import Requirement, TableReport, duration, fill_in, progress
-from . import at_random, planning, problems, responses, runs
+from . import at_random, planning, pressing, problems, responses, runs
 from .mujoco_twin import MujocoTwin
 from .plots import save_plot
 from .scenes import CASES, GROWN, Case, Contestant, adaptive, full, read
@@ -45,6 +45,7 @@ PARTS = (
     "walls",
     "dropped",
     "lasting",
+    "pressing",
     "problems",
     "runs",
 )
@@ -81,6 +82,8 @@ def run(options: argparse.Namespace) -> TableReport:
         at_random.of_dropped(report, options)
     if options.case in (None, "lasting"):
         at_random.of_lasting(report, options)
+    if options.case in (None, "pressing"):
+        of_pressing(report, options)
     if options.case in (None, "problems"):
         of_problems(report, options)
     if options.case in (None, "runs"):
@@ -90,6 +93,29 @@ def run(options: argparse.Namespace) -> TableReport:
     if options.page is not None:
         fill_in(options.page, report, is_whole=options.case in (None, "scenes"))
     return report
+
+
+def of_pressing(report: TableReport, options: argparse.Namespace) -> None:
+    """A robot that presses a table: how far its force strays over a minute."""
+    path = pressing.panda()
+    if path is None:
+        report.notes.append("The package example-robot-data is not installed; nothing presses.")
+        return
+    rows = []
+    for kind in ("full", "adaptive"):
+        for margin in pressing.MARGINS:
+            progress(f"pressing: margin {margin:g} m, {kind}")
+            found = pressing.outcome(path, margin, kind, 2.0 if options.quick else pressing.SECONDS)
+            report.results.append({"case": "pressing", **asdict(found)})
+            force = found.failure or f"{found.force:.2f} N"
+            rows.append([kind, f"{margin:g} m", force, f"{found.apart:.1e}", str(found.not_converged)])
+            limit = f"≤ {pressing.MOST:g}"
+            name = f"Panda pressing, margin {margin:g} m, {kind}: force beside its mean"
+            report.requirements.append(
+                Requirement(name, found.apart, "of the mean", limit, found.apart <= pressing.MOST)
+            )
+    columns = ["", "margin", "mean force", "largest difference, of the mean", "unconverged steps"]
+    report.add_table("pressing", "A Panda on a table, 400 N·m/rad, 1 ms, a minute", columns, rows)
 
 
 def of_runs(report: TableReport, options: argparse.Namespace) -> None:

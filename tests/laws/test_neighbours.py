@@ -1,10 +1,12 @@
-"""Bodies two joints apart that are drawn into each other: named once, left out, without a cost per step."""
+"""Bodies near each other along a tree that are drawn into each other: named once, left out, without a cost per step."""
 
 from __future__ import annotations
 
+import math
 import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import linkwork as lw
@@ -206,3 +208,49 @@ def test_more_contacts_than_memory_holds_are_an_error_that_says_so(monkeypatch):
     monkeypatch.undo()
     sim.step(1e-3, 200)  # it goes on where it was
     assert len(sim.contacts) == 80
+
+
+def thick_cable(links, length=0.002, radius=0.0045, curl=0.0):
+    """A cable whose links are shorter than thick, hung up at one end; each reaches into five on both sides, not six."""
+    linkage = lw.library.chain(joints=links, length=length, radius=radius, mass=1e-3)
+    model = linkage.compile()
+    return model, lw.State(np.full(model.nq, curl), np.zeros(model.nv))
+
+
+@pytest.mark.parametrize("links", [12, 2500])
+def test_links_of_a_cable_that_are_shorter_than_thick_do_not_touch_those_they_reach_into(links):
+    """At any number of links; it was two joints apart alone, and only as many as a list of 4,096 contacts held."""
+    model, state = thick_cable(links)
+    with pytest.warns(lw.LinkworkWarning, match="along its tree"):
+        sim = lw.FullDynamics(model, state, contact=lw.Contact())
+    sim.step(1e-3, 3)
+    assert not sim.contacts
+
+
+def test_a_cable_still_touches_itself_where_it_curls_up():
+    """Ends of a cable that meet at zero coordinates of nothing else between them are not left out."""
+    model, state = thick_cable(40, curl=2 * math.pi / 30)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", lw.LinkworkWarning)
+        sim = lw.FullDynamics(model, state, contact=lw.Contact())
+    sim.step(1e-5)
+    apart = [abs(int(model.body(c.body)) - int(model.body(c.other))) for c in sim.contacts]
+    assert apart
+    assert min(apart) > 5
+
+
+def test_ends_of_a_ring_that_overlap_are_not_a_run():
+    """They overlap at zero coordinates, but the bodies between them do not reach them."""
+    linkage = lw.Linkage("ring", gravity=(0, 0, 0))
+    turn = lw.Pose((0.1, 0, 0), rpy=(0, 0, 2 * math.pi / 6))
+    for k in range(7):
+        joint, place = (lw.Revolute((0, 0, 1)), turn) if k else (lw.Free(), lw.Pose())
+        parent = f"link_{k - 1}" if k else "world"
+        shape = lw.Capsule(0.01, 0.06, placement=lw.Pose((0.05, 0, 0), rpy=(0, math.pi / 2, 0)))
+        linkage.add_body(f"link_{k}", parent, joint, place, lw.Inertia.sphere(0.1, 0.03), shapes=[shape])
+    model = linkage.compile()
+    with pytest.warns(lw.LinkworkWarning, match="inside each other"):
+        sim = lw.FullDynamics(model, model.neutral(), contact=lw.Contact())
+    sim.step(1e-3)
+    assert {(c.body, c.other) for c in sim.contacts} <= {("link_0", "link_6"), ("link_6", "link_0")}
+    assert sim.contacts

@@ -2,14 +2,20 @@
 
 Files of robots are full of them: covers of two legs that share a hip, fingers on one palm, a torso and a chest around the
 small link that joins them, a forearm whose hull reaches into the hand. They would be pushed apart in every step, and a
-robot that presses on itself by centimetres does not rest on its feet. Those two joints apart that overlap at zero
-coordinates, also where one is a base that is fixed to the world, and hulls of one tree that overlap where a simulation
-begins (a hull is larger than what was drawn), are named once, and left out of the tables that steps read. Other solids are
-as their user drew them, and are pushed apart.
+robot that presses on itself by centimetres does not rest on its feet. Cables of links that are shorter than thick are
+another kind: each link reaches into several on both sides. Left out of the tables that steps read, and named once, are
+
+    neighbours    two joints apart, that overlap at zero coordinates; also where one is a base that is fixed to the world
+    runs          k > 2 joints apart, that overlap at zero coordinates, where each of the two and the last body before the
+                  other are left out already: all bodies between them overlap, as in a cable
+    hulls         of one tree, that overlap where a simulation begins: a hull is larger than what was drawn
+
+Other solids are as their user drew them, and are pushed apart.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -30,7 +36,8 @@ from linkwork.model.model import Model
 from linkwork.model.state import State
 
 NAMED_AT_MOST = 3
-ROOM = 4096  # contacts looked at
+ROOM = 4096  # contacts looked at, at first
+MOST_ROOM = 64  # contacts per body: more overlap only where a model is all in one place at zero coordinates
 
 Pair = tuple[int, int]  # bodies, the lower number first; or a body and the entity of one that is fixed to the world
 
@@ -48,16 +55,13 @@ def without_overlaps(model: Model, contact: Contact, state: State) -> Contact:
     volumes = make_volumes(assembly, table)
     finder = make_finder(table, volumes, assembly.depth, ROOM)
     margin = contact.margin or 1e-3 * mean_size(table)
-    near = overlaps(finder, model, model.neutral(), margin, False) if has_ground or has_neighbours(model) else {}
-    near = {
-        (a, b): depth
-        for (a, b), depth in near.items()
-        if are_neighbours(model, a, b) and (contact.self_contact or b >= n)
-    }
+    at_zero = overlaps(finder, model, model.neutral(), margin, False) if has_ground or has_neighbours(model) else {}
+    at_zero = {(a, b): depth for (a, b), depth in at_zero.items() if contact.self_contact or b >= n}
+    near = {pair: at_zero[pair] for pair in overlapping_runs(model, at_zero)}
     if near:
         warn_user(
-            f"model '{model.name}' has bodies two joints apart that overlap at zero coordinates: {named(model, near)}. "
-            "They do not touch each other. Name them in ignore_contact, or draw them apart."
+            f"model '{model.name}' has bodies near each other along its tree that overlap at zero coordinates: "
+            f"{named(model, near)}. They do not touch each other. Name them in ignore_contact, or draw them apart."
         )
     tree, has_hulls = roots(model), contact.self_contact and (table.kind == HULL).any()
     begun = overlaps(finder, model, state, margin, True) if has_hulls else {}
@@ -94,6 +98,33 @@ def roots(model: Model) -> NDArray[np.int64]:
     return root
 
 
+def overlapping_runs(model: Model, at_zero: Iterable[Pair]) -> set[Pair]:
+    """Pairs of those that overlap at zero coordinates which are neighbours, or ends of a run of bodies that all overlap."""
+    n, near = model.n_bodies, {pair for pair in at_zero if are_neighbours(model, *pair)}
+    others: dict[int, set[int]] = {}  # of each body, those it overlaps
+    for a, b in at_zero:
+        if b < n:
+            others.setdefault(a, set()).add(b)
+            others.setdefault(b, set()).add(a)
+    joined: dict[int, set[int]] = {body: set() for body in others}  # bodies that one joint connects
+    for body, parent in enumerate(model.parent):
+        if parent >= 0:
+            joined.setdefault(body, set()).add(int(parent))
+            joined.setdefault(int(parent), set()).add(body)
+    # From pairs k joints apart to those k + 1 apart: (a, b) with the first body after a on the way to b.
+    ends = {(a, b): (joined[a] & joined[b]).pop() for a, b in near if b < n}
+    ends |= {(b, a): first for (a, b), first in ends.items()}
+    while ends:
+        longer = {}
+        for (a, b), first in ends.items():
+            for c in joined[b] & others[a]:
+                if (min(a, c), max(a, c)) not in near and (first, c) in ends:
+                    longer[a, c] = first
+        near |= {(min(pair), max(pair)) for pair in longer}
+        ends = longer
+    return near
+
+
 def are_neighbours(model: Model, a: int, b: int) -> bool:
     """Whether one other body joins two bodies: the parent of both, or the parent of one and child of the other."""
     up_a = int(model.parent[a])
@@ -123,8 +154,13 @@ def overlaps(finder: Finder, model: Model, state: State, margin: float, of_hulls
     T, n = body_poses(model, state), model.n_bodies
     least_of_ground = n + len(model.obstacles)
     poses = np.ascontiguousarray(np.hstack([T[:, :3, :3].reshape(-1, 9), T[:, :3, 3]]))
+    nodes, still = all_open(finder.volumes), np.zeros((n, 6))
     finder.contacts.number[:] = 0
-    find_all_contacts(finder, all_open(finder.volumes), poses, np.zeros((model.n_bodies, 6)), 0.0, 0.0, True)
+    find_all_contacts(finder, nodes, poses, still, 0.0, 0.0, True)
+    needed = min(int(finder.contacts.number[cl.NEEDED]), MOST_ROOM * n)
+    if needed > len(finder.contacts.ids):
+        finder = finder._replace(contacts=cl.make_contacts(needed))
+        find_all_contacts(finder, nodes, poses, still, 0.0, 0.0, True)
     contacts = finder.contacts
     found: dict[Pair, float] = {}
     for c in range(int(contacts.number[cl.COUNT])):
