@@ -30,7 +30,7 @@ from linkwork.adaptive.workspace import (
 )
 from linkwork.assembly.node_table import HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT
 from linkwork.contact.contact_list import COUNT, POINT
-from linkwork.contact.near_world import forget_clearances
+from linkwork.contact.travel import forget_clearances
 from linkwork.contact.volumes import REGION, make_open, make_rigid
 from linkwork.core.bundles import place_of, set_rows
 from linkwork.core.jit import inlined, kernel, routine
@@ -48,8 +48,7 @@ from linkwork.simulation.touching.arrays import (
     contacts_of,
     touch_of,
 )
-from linkwork.simulation.touching.search.finding import volumes_of
-from linkwork.simulation.touching.search.fronts import measure_travel
+from linkwork.simulation.touching.search.fronts import measure_travel, volumes_of
 from linkwork.spatial.memory import load3, load6, load9, store3, store6, store9
 from linkwork.spatial.rotations import IDENTITY3, ZERO3, cross3, dot3, scale3, sub3, tmatvec3
 from linkwork.spatial.vectors import ZERO6, compose_pose, join

@@ -3,14 +3,11 @@
 from linkwork.core.jit import inlined, kernel
 from linkwork.simulation.constrained.calling import accelerate_closed, close_loops
 from linkwork.simulation.constrained.constraints import is_constrained
-from linkwork.simulation.constrained.loop_forces import accelerate_again, close_drift, close_where_evaluated
-from linkwork.simulation.integrators.chart import DONE, EVALUATE
+from linkwork.simulation.integrators.chart import DONE
 from linkwork.simulation.loading.accelerate import EXPLICIT
-from linkwork.simulation.moving import OK
 from linkwork.simulation.stepping.evaluate import evaluate_tree, make_evaluate
 
 evaluate_loops = make_evaluate(accelerate_closed)
-evaluate_loops_again = make_evaluate(accelerate_again)  # with explicit joints, at the same q
 
 
 @inlined
@@ -19,29 +16,6 @@ def evaluate_any(table, where, h):
     if is_constrained(table):
         return evaluate_loops(table, where, h)
     return evaluate_tree(table, where, h)
-
-
-@inlined
-def evaluate_any_again(table, where, h):
-    """`evaluate_any` with explicit joints, at the same q as the last time in this step."""
-    if is_constrained(table):
-        return evaluate_loops_again(table, where, h)
-    return evaluate_tree(table, where, h)
-
-
-@inlined
-def close_drift_any(table):
-    """Closes coordinates after a drift: EVALUATE, or a failure."""
-    if not is_constrained(table):
-        return EVALUATE
-    bad = close_drift(table)
-    return EVALUATE if bad == OK else bad
-
-
-@inlined
-def close_any_where_evaluated(table):
-    """`close_any` where the last evaluation was."""
-    return close_where_evaluated(table) if is_constrained(table) else DONE
 
 
 @inlined

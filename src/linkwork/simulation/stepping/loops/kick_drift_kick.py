@@ -1,17 +1,44 @@
-"""Steps by kick, drift, kick of linkages with loops, and of any linkage with forces from Python."""
+"""Steps by kick, drift, kick of linkages with loops, and of any linkage with forces from Python.
 
-from linkwork.core.jit import kernel
-from linkwork.simulation.constrained.loop_forces import close_where_evaluated
+The kick at the end of a step and that at the start of the next are at the same q. What loops were factored with for one
+holds for the other, so these kernels have the forces of loops as pieces, where steps by other integrators call them.
+"""
+
+from linkwork.core.jit import inlined, kernel
+from linkwork.simulation.constrained.constraints import is_constrained
+from linkwork.simulation.constrained.loop_forces import accelerate_again, close_drift, close_where_evaluated
+from linkwork.simulation.integrators.chart import DONE, EVALUATE
 from linkwork.simulation.integrators.kick_drift_kick import KICK_DRIFT_KICK, make_integrator
+from linkwork.simulation.moving import OK
 from linkwork.simulation.stepping.driver import make_advance, make_go_on
-from linkwork.simulation.stepping.evaluate_loops import (
-    close_any_where_evaluated,
-    close_drift_any,
-    evaluate_any,
-    evaluate_any_again,
-    evaluate_loops,
-    evaluate_loops_again,
-)
+from linkwork.simulation.stepping.evaluate import evaluate_tree, make_evaluate
+from linkwork.simulation.stepping.evaluate_loops import evaluate_any, evaluate_loops
+
+evaluate_loops_again = make_evaluate(accelerate_again)  # with explicit joints, at the same q
+
+
+@inlined
+def evaluate_any_again(table, where, h):
+    """`evaluate_any` with explicit joints, at the same q as the last time in this step."""
+    if is_constrained(table):
+        return evaluate_loops_again(table, where, h)
+    return evaluate_tree(table, where, h)
+
+
+@inlined
+def close_drift_any(table):
+    """Closes coordinates after a drift: EVALUATE, or a failure."""
+    if not is_constrained(table):
+        return EVALUATE
+    bad = close_drift(table)
+    return EVALUATE if bad == OK else bad
+
+
+@inlined
+def close_any_where_evaluated(table):
+    """`close_any` where the last evaluation was."""
+    return close_where_evaluated(table) if is_constrained(table) else DONE
+
 
 _advance = make_advance(KICK_DRIFT_KICK, evaluate_loops, close_where_evaluated, again=evaluate_loops_again)
 # Loops are closed before forces are asked for, so that these hold where the step ends: one call per step.

@@ -3,33 +3,32 @@
 from linkwork.contact.broad_phase import Finder, begin_search, search_itself_again
 from linkwork.contact.contact_list import NEEDED, carry_sums, sort_contacts, take_back_contacts, warm_start
 from linkwork.contact.geometry.distance import Scratch
-from linkwork.contact.tables import DISTANCES, FOLLOWS, SEARCHES, ShapeTable
-from linkwork.contact.volumes import Volumes
+from linkwork.contact.near_world import look
+from linkwork.contact.tables import DISTANCES, FASTEST, FOLLOWS, MARGIN, SEARCHES, ShapeTable
+from linkwork.contact.volumes import Volumes, carried_twist, twist_reach
 from linkwork.core.bundles import reader
-from linkwork.core.jit import inlined, kernel
+from linkwork.core.jit import inlined, kernel, routine
 from linkwork.simulation.moving import CONTACT_ENDLESS, CONTACTS_GROW, SEARCH_TOO_DEEP, moving_of
 from linkwork.simulation.touching import arrays as ta
 from linkwork.simulation.touching.arrays import SearchNumbers, contacts_of, search_numbers_of, touch_of
 from linkwork.simulation.touching.judging import note_worst
-from linkwork.simulation.touching.search.fronts import look_at_fronts, measure_travel
+from linkwork.simulation.touching.search.fronts import FRONTS, front_below, measure_travel, shapes_of, volumes_of
 from linkwork.simulation.touching.search.patches import spread_patches
 from linkwork.simulation.touching.search.placing import find_carriers, place_open_nodes
+from linkwork.spatial.memory import load3, load6, load9
 
 # In a step, all its parts and what is tried again: searches, and distances of solids. In 15,500 steps of random scenes the
 # most were 10 and 282; a step far beyond these bounds takes seconds.
 MOST_SEARCHES, MOST_DISTANCES, DISTANCES_PER_SHAPE = 2000.0, 5e5, 500.0
 
-_BEFORE = (*ta.BEFORE_SEARCH, SearchNumbers)
-_shapes_of = reader(ShapeTable, *_BEFORE)
-volumes_of = reader(Volumes, *_BEFORE, ShapeTable)
-_scratch_of = reader(Scratch, *_BEFORE, ShapeTable, Volumes)
+_scratch_of = reader(Scratch, *ta.BEFORE_SEARCH, SearchNumbers, ShapeTable, Volumes)
 
 
 @inlined
 def finder_of(table):
     own = search_numbers_of(table)
     return Finder(
-        _shapes_of(table),
+        shapes_of(table),
         volumes_of(table),
         contacts_of(table),
         _scratch_of(table),
@@ -69,6 +68,32 @@ def find_contacts(table, h):
         return count
     carry_sums(finder.contacts)
     return count
+
+
+@routine
+def look_at_fronts(table, finder, h):
+    """Lists the contacts of all fronts with the world; False where the stack was too short."""
+    t = touch_of(table)
+    s = moving_of(table)
+    volumes = finder.volumes
+    margin = finder.query[MARGIN]
+    for o in range(t.open_nodes.shape[0]):
+        for part in range(FRONTS):
+            row, node = front_below(volumes, t.open_nodes[o], part)
+            if row < 0:
+                continue
+            piece = t.piece[node]
+            if piece < 0:  # welded to the world: its contacts with obstacles move nothing
+                continue
+            R, p = load9(volumes.stood, row, 0), load3(volumes.stood, row, 9)
+            V = carried_twist(load6(t.twists, piece, 0), load3(s.world, piece, 9), p)
+            reach = twist_reach(V, volumes.volume, row, h) if h > 0.0 else 0.0
+            finder.query[FASTEST] = max(finder.query[FASTEST], reach)
+            if volumes.known[row] - volumes.gone[row] > margin + reach:
+                continue
+            if not look(finder, row, R, p, V, reach):
+                return False
+    return True
 
 
 @inlined

@@ -1,18 +1,22 @@
-"""The rigid parts of a moving linkage against the world: which have come near since they were last looked at.
+"""The rigid parts of a moving linkage, *fronts* of the search, and how far they have gone since it last looked at them.
 
 Theory: `contact.near_world` and docs/theory/contact.md (18).
 """
 
 from linkwork.assembly.node_table import BODY, INDEX, LEFT, NODE_KIND, RIGHT
 from linkwork.contact.geometry.boxes import HALF
-from linkwork.contact.near_world import go_to, look, note_farthest
-from linkwork.contact.tables import FASTEST, MARGIN
-from linkwork.contact.volumes import TRAVEL, carried_twist, twist_reach
+from linkwork.contact.tables import ShapeTable
+from linkwork.contact.travel import go_to, note_farthest
+from linkwork.contact.volumes import TRAVEL, Volumes
+from linkwork.core.bundles import reader
 from linkwork.core.jit import inlined, routine
 from linkwork.simulation.moving import moving_of
-from linkwork.simulation.touching.arrays import touch_of
-from linkwork.spatial.memory import load3, load6, load9
+from linkwork.simulation.touching.arrays import BEFORE_SEARCH, SearchNumbers, touch_of
+from linkwork.spatial.memory import load3, load9
 from linkwork.spatial.vectors import compose_pose
+
+shapes_of = reader(ShapeTable, *BEFORE_SEARCH, SearchNumbers)
+volumes_of = reader(Volumes, *BEFORE_SEARCH, SearchNumbers, ShapeTable)
 
 FRONTS = 3  # at most so many below one open node: shapes of its own, left part, right part
 
@@ -60,29 +64,3 @@ def measure_travel(table, volumes):
                 R, p = front_pose(s, t, node)
                 farthest = max(farthest, go_to(volumes, row, R, p))
     note_farthest(volumes, farthest)
-
-
-@routine
-def look_at_fronts(table, finder, h):
-    """Lists the contacts of all fronts with the world; False where the stack was too short."""
-    t = touch_of(table)
-    s = moving_of(table)
-    volumes = finder.volumes
-    margin = finder.query[MARGIN]
-    for o in range(t.open_nodes.shape[0]):
-        for part in range(FRONTS):
-            row, node = front_below(volumes, t.open_nodes[o], part)
-            if row < 0:
-                continue
-            piece = t.piece[node]
-            if piece < 0:  # welded to the world: its contacts with obstacles move nothing
-                continue
-            R, p = load9(volumes.stood, row, 0), load3(volumes.stood, row, 9)
-            V = carried_twist(load6(t.twists, piece, 0), load3(s.world, piece, 9), p)
-            reach = twist_reach(V, volumes.volume, row, h) if h > 0.0 else 0.0
-            finder.query[FASTEST] = max(finder.query[FASTEST], reach)
-            if volumes.known[row] - volumes.gone[row] > margin + reach:
-                continue
-            if not look(finder, row, R, p, V, reach):
-                return False
-    return True
