@@ -147,8 +147,8 @@ from linkwork.simulation.protocol import Report as Report
 from linkwork.simulation.protocol import RunReport as RunReport
 from linkwork.simulation.protocol import Simulation as Simulation
 from linkwork.simulation.reporting.along import along as along
-from linkwork.simulation.run import RunInterrupted as RunInterrupted
 from linkwork.simulation.run import resume_run as resume_run
+from linkwork.simulation.run_loop import RunInterrupted as RunInterrupted
 from linkwork.simulation.thermal.langevin import Langevin as Langevin
 from linkwork.simulation.touching.front import ContactReport as ContactReport
 from linkwork.spatial.pose import Pose as Pose

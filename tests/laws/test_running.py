@@ -17,7 +17,8 @@ from linkwork.model.layout import DOF
 from linkwork.record import Recording
 from linkwork.simulation.protocol import Report, RunReport
 from linkwork.simulation.reporting.extremes import fastest
-from linkwork.simulation.run import LARGEST_PIECE, PIECE_JOINT_STEPS, Runnable, resume_run, run_simulation
+from linkwork.simulation.run import Runnable, resume_run, run_simulation
+from linkwork.simulation.run_loop import LARGEST_PIECE, PIECE_JOINT_STEPS
 
 zarr = pytest.importorskip("zarr", reason="the extra `record` is not installed")
 
@@ -100,7 +101,7 @@ def test_pieces_are_short_where_steps_are_long():
 
 def test_a_resumed_run_takes_the_same_pieces(tmp_path, monkeypatch):
     """Pieces follow the joints at work, which a run that resumes has not seen: they stand in its checkpoint."""
-    monkeypatch.setattr("linkwork.simulation.run.PIECE_JOINT_STEPS", 60)
+    monkeypatch.setattr("linkwork.simulation.run_loop.PIECE_JOINT_STEPS", 60)
 
     def busy(k):
         return Work(12 + 4 * (k % 7))
@@ -140,8 +141,8 @@ def test_the_note_beside_the_bar(monkeypatch):
         yield lambda done, note: notes.append((done, total, label, note))
 
     clock = iter([100.0, 102.0, 104.0, *[104.0] * 9])
-    monkeypatch.setattr("linkwork.simulation.run.progress_bar", bar)
-    monkeypatch.setattr("linkwork.simulation.run.time", types.SimpleNamespace(monotonic=lambda: next(clock)))
+    monkeypatch.setattr("linkwork.simulation.run_loop.progress_bar", bar)
+    monkeypatch.setattr("linkwork.simulation.run_loop.time", types.SimpleNamespace(monotonic=lambda: next(clock)))
     run_simulation(Counter(3, lambda k: Work(1234)), 1e-3, 400, every=400, label="pull")
     assert notes[0] == (200, 400, "pull", "100 steps/s, 1,234 active, bound 2.5e-04")
     assert notes[1][3] == "100 steps/s, 1,234 active, bound 2.5e-04"

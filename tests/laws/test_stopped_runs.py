@@ -16,7 +16,7 @@ from tests.helpers.loaded_runs import EVERY, KINDS, H, go_on, recorded, simulate
 
 import linkwork as lw
 from linkwork.record import Recorder, Recording
-from linkwork.simulation.run import RunInterrupted
+from linkwork.simulation.run_loop import RunInterrupted
 
 pytest.importorskip("zarr", reason="the extra `record` is not installed")
 pytestmark = pytest.mark.filterwarnings("ignore::linkwork.errors.LinkworkWarning")

@@ -74,7 +74,7 @@ def test_the_bound_is_what_is_hidden_whatever_changed_since(model):
         for _ in range(10):
             sim.step(H)
         disturb(sim, force, rng, k)
-        ready.add(sim.view.region.still_ready())
+        ready.add(sim.view.region.ahead.still_ready())
         report = sim.update_region(10 * H)
         assert_bound_is_what_is_hidden(model, sim, report)
     assert ready == {choice.ALL_READY, choice.ALL_BUT_DIRTY, choice.MATRICES_READY}
@@ -183,7 +183,7 @@ def test_with_contact_one_call_or_many_are_the_same_bits():
         for sim, mine in ((many, load), (once, other)):
             sim.change_wrench(mine, force=(0.0, 0.0, -0.05 - 0.02 * k))
         for _ in range(30):
-            seen.add(many.view.region.still_ready())
+            seen.add(many.view.region.ahead.still_ready())
             many.step(H)
         once.step(H, 30)
         np.testing.assert_array_equal(many.state.q, once.state.q)
@@ -200,7 +200,7 @@ def test_no_call_of_one_step_assembles_and_chooses(model, monkeypatch):
     perform = ActiveRegion.perform
 
     def counted(self, task, *rest, **options):
-        settings, ready = options.get("settings"), self.still_ready()
+        settings, ready = options.get("settings"), self.ahead.still_ready()
         before = self.tree.run.counts.item(OPEN_COUNT)
         perform(self, task, *rest, **options)
         if task == region.UPDATE:

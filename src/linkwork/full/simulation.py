@@ -160,7 +160,7 @@ class FullDynamics(Dynamics):
         self._load_table_grew()
         self._moving.read_momentum()
         if self._contact_state is not None:
-            self._contact_state.warn_of_overlaps(moving.world)
+            self._contact_state.warnings.of_overlaps(moving.world)
 
     def _begin_at(self, q: FloatArray, v: FloatArray) -> None:
         self._moving.arrays.q[:], self._moving.arrays.v[:] = q, v

@@ -16,7 +16,8 @@ from linkwork.scene.reading.schema import RUN, check_length
 from linkwork.scene.reading.settings import Settings, as_settings
 from linkwork.scene.scene import Scene, read_text, scene_steps
 from linkwork.simulation.protocol import Callback
-from linkwork.simulation.run import CHECKPOINT_EVERY, resume_run, run_simulation
+from linkwork.simulation.run import resume_run, run_simulation
+from linkwork.simulation.run_loop import CHECKPOINT_EVERY
 
 LENGTH_KEYS = (("run", "steps"), ("run", "duration"))  # all that may change when a run goes on
 

@@ -247,5 +247,5 @@ class Dynamics(LinkageSimulation):
     def _warn_of_long_steps(self, h: float, bodies: NDArray[np.int64] | None = None) -> None:
         """bodies: of the model, for each one that moves; by default they are the same."""
         if self._contact_state is not None:
-            self._contact_state.warn_of_turns(h, bodies)
-            self._contact_state.warn_of_gains(h, self._moving.largest_kinetic)
+            self._contact_state.warnings.of_turns(h, bodies)
+            self._contact_state.warnings.of_gains(h, self._moving.largest_kinetic)

@@ -178,9 +178,9 @@ def test_a_run_that_was_stopped_goes_on_from_its_recording(scene_file, tmp_path,
     """A worker that dies in the middle leaves a recording, which the next one brings to its end: same bits, same table."""
     sweep = lw.Sweep(scene_file, {"load.force[2]": [0.5, 1.0]}, settings=FAST)
     sweep.run(tmp_path / "whole", workers=0)
-    from linkwork.simulation.run import _Loop
+    from linkwork.simulation.run_loop import Loop
 
-    frame, frames = _Loop._frame, []
+    frame, frames = Loop._frame, []
 
     def dies(self):
         frames.append(frame(self))
@@ -188,10 +188,10 @@ def test_a_run_that_was_stopped_goes_on_from_its_recording(scene_file, tmp_path,
             raise Stop
         return frames[-1]
 
-    monkeypatch.setattr(_Loop, "_frame", dies)
+    monkeypatch.setattr(Loop, "_frame", dies)
     with pytest.raises(lw.SweepInterrupted):
         sweep.run(tmp_path / "s", workers=0)
-    monkeypatch.setattr(_Loop, "_frame", frame)
+    monkeypatch.setattr(Loop, "_frame", frame)
     assert lw.Recording(tmp_path / "s" / "runs" / "000001").status != "finished"
     sweep.run(tmp_path / "s", workers=0, resume=True)
     assert bytes_of(tmp_path / "s") == bytes_of(tmp_path / "whole")

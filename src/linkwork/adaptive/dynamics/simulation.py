@@ -159,7 +159,7 @@ class AdaptiveDynamics(Dynamics):
         self._updated_at = 0  # `steps_done` at the last update
         self._is_proven = False  # before the first update nothing is
         if self._contact_state is not None:  # before the region begins: it places all bodies, and rigid parts anew
-            self._contact_state.warn_of_overlaps(poses_in_rows(model, self._first_state))
+            self._contact_state.warnings.of_overlaps(poses_in_rows(model, self._first_state))
         if self.max_active_joints is None:
             self._updates.count_needed(0.0, 1.0)  # nothing yet: no step waits for the kernel
         self._region.begin()
@@ -346,7 +346,7 @@ class AdaptiveDynamics(Dynamics):
             self.steps_done += done
             self.time += done * h
             to_close += done
-            self._region.has_moved()
+            self._region.ahead.forget()
             if goes_through:
                 self._updates.end_in_steps(status)
             else:

@@ -20,6 +20,7 @@ from linkwork.adaptive.metric.delicate import is_delicate
 from linkwork.adaptive.quasi_statics.checkpoint import OpenNodes
 from linkwork.adaptive.quasi_statics.comparison import Comparison
 from linkwork.adaptive.quasi_statics.cut_forces import meet_loops
+from linkwork.adaptive.quasi_statics.deadline import Pace, open_until
 from linkwork.adaptive.quasi_statics.everything import BY_ABA, allocate_everything
 from linkwork.adaptive.quasi_statics.field_loads import FieldLoads
 from linkwork.adaptive.quasi_statics.floor import (
@@ -35,14 +36,13 @@ from linkwork.adaptive.quasi_statics.floor import (
 from linkwork.adaptive.quasi_statics.report import (
     QuasiStaticsReport,
     error_bound,
-    hidden,
     largest,
     sums_of,
-    with_no_joint,
 )
 from linkwork.adaptive.quasi_statics.reroot import go_on_from
 from linkwork.adaptive.quasi_statics.scalars import scalars
-from linkwork.adaptive.quasi_statics.solve import advance, expand_more, mark_and_move
+from linkwork.adaptive.quasi_statics.settling import settle_in_place
+from linkwork.adaptive.quasi_statics.solve import advance, mark_and_move
 from linkwork.assembly.numbering import node_depths
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import not_negative, one_of, positive, whole
@@ -62,12 +62,8 @@ from linkwork.simulation.protocol import ADAPTIVE_COST
 from linkwork.simulation.reporting.snapshot import read_only_state
 from linkwork.simulation.view import View
 from linkwork.spatial.pose import Pose
-from linkwork.statics.in_field import FieldReport, FieldRest
-from linkwork.statics.settle import Settled, SettleReport, settle
-
-DEADLINE_CHUNK = 64  # nodes opened between two looks at the clock
-MOST_OVERLOAD = 2.0**20  # of what may be hidden while deadlines are missed
-LEAST_CLOSED = 1e-3  # part of the whole that may be hidden first where nothing is hidden yet
+from linkwork.statics.in_field import FieldReport
+from linkwork.statics.settle import SettleReport
 
 
 class QuasiStatics(LinkageSimulation):
@@ -135,8 +131,7 @@ class QuasiStatics(LinkageSimulation):
         self._warned = False
         self._solved = False
         self._has_moved = False  # whether coordinates are no longer those of the last solve
-        self._overload = 1.0  # doubles with every step that misses its deadline
-        self._tail = 0.0  # [s] that the end of a step takes, after the last joint was computed
+        self._pace = Pace()
         self._is_changed = True  # whether anything that acts is another since the last solve
         self._assemble_everything()
         if plan.nodes.shape[0]:
@@ -200,7 +195,7 @@ class QuasiStatics(LinkageSimulation):
         if not self._solved or self._is_changed:
             return self.solve(tolerance)
         goal = not_negative(tolerance, "tolerance", finite=True)
-        reached = self._expand(self._asked(goal), self._end_of(time.perf_counter()))
+        reached = self._expand(self._asked(goal), time.perf_counter())
         self._check(-1)
         self._steps_since_floor = FLOOR_EVERY
         self._measured_floor[SOLVES] += 1.0
@@ -272,18 +267,12 @@ class QuasiStatics(LinkageSimulation):
         reached, joints, updated = self._solve_once(self.tolerance, started)
         solved = time.perf_counter()
         report = self._report(reached, joints, updated, self.tolerance)
-        allowed = self._asked(self.tolerance)
-        if self._overload > 1.0:
-            left_out, everything = hidden(self._tree.run, self.measure), with_no_joint(self._tree.run, self.measure)
-            allowed = max(allowed, self._overload * left_out, (self._overload - 1.0) * LEAST_CLOSED * everything)
+        allowed = self._pace.may_be_hidden(self._tree.run, self.measure, self._asked(self.tolerance))
         bad = mark_and_move(self._tree.table, h, MEASURES[self.measure], allowed)
         self._count(1 if bad == -1 else 0, h)
         self._steps_since_floor += 1
         self._check(bad)
-        ended = time.perf_counter()
-        self._tail = max(ended - solved, 0.9 * self._tail)
-        late = ended - started > deadline
-        self._overload = min(2.0 * self._overload, MOST_OVERLOAD) if late else max(1.0, 0.5 * self._overload)
+        self._pace.note(started, solved, deadline)
         return report
 
     def _solve_once(self, goal: float | None, started: float, by_tree: bool = False) -> tuple[bool, int, int]:
@@ -306,25 +295,16 @@ class QuasiStatics(LinkageSimulation):
         self._count(0, 0.0)
         self._check(bad)
         if self.deadline is not None and not reached:
-            reached = self._expand(asked, self._end_of(started))
+            reached = self._expand(asked, started)
             joints = self._tree.run.counts[ws.JOINT_COUNT]
             self._check(-1)
         self._solved = True
         return reached, joints, updated
 
-    def _expand(self, tolerance: float, end: float) -> bool:
-        """Opens more nodes until the bound holds, the budget is spent, or the clock shows `end` [s]."""
-        chunk = NO_LIMIT if end == math.inf else DEADLINE_CHUNK
-        reached = False
-        while not reached and time.perf_counter() < end:
-            reached = bool(expand_more(self._tree.table, MEASURES[self.measure], float(tolerance), self._budget, chunk))
-            if chunk == NO_LIMIT or self._tree.run.counts[ws.JOINT_COUNT] >= self._budget:
-                break
-        return reached
-
-    def _end_of(self, started: float) -> float:
-        """When to stop opening nodes, by the clock, so that what comes after them is within the deadline."""
-        return math.inf if self.deadline is None else started + self.deadline - self._tail
+    def _expand(self, tolerance: float, started: float) -> bool:
+        """Opens more nodes until the bound holds, the budget is spent, or a solve that began at `started` is to end."""
+        run, end = self._tree.run, self._pace.end_of_opening(started, self.deadline)
+        return open_until(self._tree.table, run.counts, MEASURES[self.measure], float(tolerance), self._budget, end)
 
     @property
     def _budget(self) -> int:
@@ -393,30 +373,7 @@ class QuasiStatics(LinkageSimulation):
         in a field in the units of its efforts (1e-3).
         Cost: O(n) per sweep; a few where the simulation is near its equilibrium already.
         """
-        if self._joints.driven:
-            raise StateError("settle does not know motors; clear them, or give the joints springs and rest positions.")
-        rest: Settled | FieldRest
-        if self.field is None:
-            rest = settle(self.model, self.state, loads=self, tolerance=tolerance, max_sweeps=max_sweeps)
-        elif self._loads.are_any or self._joints.effort.any():
-            raise StateError("settle knows a field or loads and efforts, not both; clear them, or take steps.")
-        else:
-            rest = settle(self.model, self.state, field=self.field, tolerance=tolerance, max_sweeps=max_sweeps)
-        self._go_to(rest.state.q)
-        return rest.report
-
-    def _go_to(self, q: FloatArray) -> None:
-        """Other coordinates of all joints: everything is formed anew, and what was open stays open."""
-        run, opened = self._tree.run, self._open.opened()
-        counts = run.counts.copy()
-        run.q[...] = run.kept_q[...] = q
-        self._check(self._open.form_coefficients(opened["opened"]))
-        for array in (run.metric_sums, run.qdd):
-            array[...] = 0
-        run.metric_sums[ws.UNIT] = 1.0
-        run.counts[...] = counts
-        self._open.open_again(opened)
-        self._solved, self._is_changed = False, True
+        return settle_in_place(self, tolerance, max_sweeps)
 
     def _refuse_state(self, q: FloatArray, v: FloatArray) -> None:
         if v.any():
@@ -435,7 +392,8 @@ class QuasiStatics(LinkageSimulation):
         self._tree.hold_loops_open()
         self._tree.apply_again()
         self._joints_changed(self._joints.acting())
-        self._steps_since_floor, self._overload, self._tail = FLOOR_EVERY, 1.0, 0.0
+        self._steps_since_floor = FLOOR_EVERY
+        self._pace.reset()
         self._solved, self._is_changed = False, True
 
     # -------------------------------------------------------------------------------------- what changes, and checkpoints

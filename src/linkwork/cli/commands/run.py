@@ -91,7 +91,8 @@ def _start(arguments: argparse.Namespace, out: Path) -> int:
 def _run_only(arguments: argparse.Namespace) -> int:
     """Without a recording, and so without what recordings need."""
     from linkwork.scene import Scene
-    from linkwork.simulation.run import RunInterrupted, run_simulation
+    from linkwork.simulation.run import run_simulation
+    from linkwork.simulation.run_loop import RunInterrupted
 
     with working(f"reading {arguments.scene}"):
         scene = Scene.read(arguments.scene, arguments.set)
@@ -144,7 +145,7 @@ def _resume(arguments: argparse.Namespace, out: Path) -> int:
 
 
 def _go(arguments: argparse.Namespace, out: Path, work: Any) -> int:
-    from linkwork.simulation.run import RunInterrupted
+    from linkwork.simulation.run_loop import RunInterrupted
 
     began = time.perf_counter()
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,10 +18,9 @@ from linkwork.contact.shape_table import mean_size, shape_table
 from linkwork.contact.solver.allocation import make_problem, make_system
 from linkwork.contact.solver.problem import SLIDE, STICK
 from linkwork.contact.volumes import all_open, make_volumes
-from linkwork.contact.whole_search import find_all_contacts, make_finder
+from linkwork.contact.whole_search import make_finder
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.messages.describe import table_of_attributes
-from linkwork.core.messages.warning import warn_user
 from linkwork.dynamics.tree_factor import make_tree_factor
 from linkwork.errors import StateError
 from linkwork.loops.system import loop_plan
@@ -31,7 +29,7 @@ from linkwork.model.state import State
 from linkwork.simulation.parts.contact_arrays import allocate_touch
 from linkwork.simulation.parts.part import Entry, Saved
 from linkwork.simulation.reporting.contact_failures import explain_contact
-from linkwork.simulation.reporting.energy_watch import LARGEST_GAIN
+from linkwork.simulation.reporting.contact_warnings import ContactWarnings
 from linkwork.simulation.touching import arrays as ta
 from linkwork.simulation.touching.search.neighbours import without_overlaps
 from linkwork.simulation.touching.sweeps.memory import make_sweeps
@@ -39,8 +37,6 @@ from linkwork.simulation.touching.sweeps.memory import make_sweeps
 FIRST_CONTACTS, FIRST_SLOTS, FIRST_LIMITS = 64, 32, 16  # room at first; it doubles where a step needs more
 COUPLINGS_PER_ROW = 4  # of bodies, per contact and row of a loop: with those that come while a tree is eliminated
 FEWEST_BY_SWEEPS = 12  # contacts and limits: fewer are solved faster by their matrix of responses
-NAMED_AT_MOST = 4
-SHORT = 0.125  # of a step: parts as short as this are told of
 TOUCHING = 1e-3  # of the margin: a gap below this is none
 
 
@@ -92,7 +88,6 @@ class ContactState:
         if contact is not None:
             contact = without_overlaps(model, contact, state)
         self.model, self.contact = model, contact
-        self._has_told_of_turns, self._has_told_of_gains = False, False
         self.finder: Finder | None = None
         margin, contacts, nodes = 0.0, 0, 0
         if contact is not None:
@@ -126,6 +121,7 @@ class ContactState:
         if limits:
             self.touch.lower[:], self.touch.upper[:] = model.lower, model.upper
         self._make_solver()
+        self.warnings = ContactWarnings(self)
 
     def _make_solver(self) -> None:
         model = self.model
@@ -324,7 +320,8 @@ class ContactState:
         numbers[:, cp.STEP] = self.touch.totals[ta.STEP]
         return ContactRows(ids, numbers)
 
-    def _name(self, body: int, shape: int) -> str:
+    def name_of(self, body: int, shape: int) -> str:
+        """The name of a body, or of the obstacle that a shape is of where there is no body."""
         if body >= 0:
             return self.model.body_names[body]
         assert self.finder is not None
@@ -382,61 +379,3 @@ class ContactState:
         """Why a step failed, where contact or limits were the cause."""
         table = self.finder.table if self.finder is not None else None
         return explain_contact(self.model, status, self.touch, table)
-
-    def warn_of_gains(self, h: float, top: float) -> None:
-        """A named warning, once, where steps of h [s] made energy from nothing, or were made in far shorter parts.
-
-        top: the largest kinetic energy lately [J].
-        """
-        totals, balance = self.touch.totals, self.touch.balance
-        is_much = totals.item(ta.TAKEN_BACK) > LARGEST_GAIN * top
-        is_short = 0.0 < balance.item(ta.LENGTH_WISH) <= SHORT * h
-        if self._has_told_of_gains or not (is_much or is_short):
-            return
-        self._has_told_of_gains = True
-        warn_user(
-            f"steps of {h:g} s are too long for what moves here: they gain energy from nothing. "
-            f"{totals[ta.TAKEN_BACK]:.3g} J were taken out of velocities again, and {totals[ta.SHORTENED]:.0f} steps were "
-            "made in shorter parts. Motion stays bounded, but is not to be trusted in detail; take smaller steps."
-        )
-
-    def warn_of_turns(self, h: float, bodies: IntArray | None = None) -> None:
-        """A named warning, once, where a body turned more than once around in a step of h [s]: it is far too long.
-
-        bodies: of the model, for each moving one; by default they are the same.
-        """
-        turned = self.touch.counts.item(ta.TURNED)
-        if not turned or self._has_told_of_turns:
-            return
-        self._has_told_of_turns = True
-        body = turned - 1 if bodies is None else int(bodies[turned - 1])
-        speed = float(np.linalg.norm(self.touch.twists[turned - 1, :3]))
-        warn_user(
-            f"body '{self.model.body_names[body]}' turns by {speed * h:.3g} rad in one step of {h:g} s. Contact and limits "
-            "cannot follow that, and what comes after is not to be trusted; take smaller steps."
-        )
-
-    def warn_of_overlaps(self, poses: FloatArray) -> None:
-        """A named warning where bodies begin inside each other or an obstacle, deeper than the margin. poses: (n, 12)."""
-        if self.finder is None:
-            return
-        still = np.zeros((self.model.n_bodies, 6))
-        margin = float(self.touch.settings[ta.MARGIN])
-        nodes = all_open(self.finder.volumes)
-        own = self.touch.counts[ta.SELF_CONTACT] != 0
-        find_all_contacts(self.finder, nodes, poses, still, 0.0, 0.0, bool(own))
-        count = int(self.contacts.number[cl.COUNT])
-        deep: dict[tuple[str, str], float] = {}
-        for c in range(count):
-            ids = self.contacts.ids[c]
-            pair = (self.model.body_names[ids[cl.BODY_A]], self._name(int(ids[cl.BODY_B]), int(ids[cl.SHAPE_B])))
-            deep[pair] = max(deep.get(pair, -math.inf), -float(self.contacts.data[c, cl.GAP]))
-        self.contacts.number[:] = 0
-        worst = sorted(((depth, pair) for pair, depth in deep.items() if depth > margin), reverse=True)
-        if worst:
-            shown = "; ".join(f"'{a}' {depth:.3g} m inside '{b}'" for depth, (a, b) in worst[:NAMED_AT_MOST])
-            more = f" and {len(worst) - NAMED_AT_MOST} more pairs" if len(worst) > NAMED_AT_MOST else ""
-            warn_user(
-                f"model '{self.model.name}' begins with bodies inside each other: {shown}{more}. Steps push them apart; "
-                "begin apart, or name pairs that are to overlap in Contact(ignore=...)."
-            )

@@ -14,14 +14,14 @@ from linkwork.adaptive.dynamics.reduced import gather
 from linkwork.adaptive.dynamics.reduced.piece_forces import PieceForces
 from linkwork.adaptive.dynamics.reduced.reduced import FIRST_FORCE, HAS_WRENCHES, PIECES, Reduced
 from linkwork.adaptive.dynamics.region import choice, region
+from linkwork.adaptive.dynamics.region.ahead import Ahead
 from linkwork.adaptive.dynamics.region.floor import ENTRIES as FLOOR_ENTRIES
+from linkwork.adaptive.dynamics.region.pins import Pins
 from linkwork.adaptive.dynamics.region.turns import HAS_TURN
-from linkwork.adaptive.nodes import touch_joints
 from linkwork.assembly.node_table import UP
 from linkwork.core.arrays import FloatArray, IntArray
-from linkwork.errors import StateError
 from linkwork.loops.system import constrained_bodies
-from linkwork.model.layout import DOF, FIXED, FREE, KIND, PARENT, V
+from linkwork.model.layout import DOF, FREE, KIND, PARENT, V
 from linkwork.model.model import Model
 from linkwork.simulation import moving as mv
 from linkwork.simulation.loading.loads import LoadTable
@@ -40,7 +40,8 @@ OF_RUN = ("q", "v", "qdd", "metric_sums", "counts", "waits", "turns", "wrench") 
 class ActiveRegion:
     """The active nodes of an assembly tree and the linkage that moves, gathered from them.
 
-    pins: joints pinned active (1) or inactive (-1), by the bodies they carry. updates: how often it was chosen so far.
+    pins: joints that users keep active or inactive. ahead: what is assembled of the next update. updates: how often it was
+    chosen so far.
     fail(status, body): raises the error that says why a region could not be formed. finished(status): told when an update
     that was left PENDING is finished.
     Whoever has one says when the region is chosen and when steps are made.
@@ -63,14 +64,12 @@ class ActiveRegion:
         self.tree, self.reduced, self.moving = tree, reduced, moving
         self._forces, self._loads, self._joints, self._fail = forces, loads, joints, fail
         self._finished = finished
-        self.pins: dict[int, int] = {}
+        self.pins = Pins(self.model, tree)
         self.updates = 0
         self.floor = np.zeros(FLOOR_ENTRIES)  # what rounding may have done at the last update: see `floor`
         self._changes_are_few = False  # since the last renewal: efforts, motors and the world's loads, and nothing else
         self._is_renewed = False  # whether the linkage that moves has got these few changes
-        self._ready = choice.NOT_READY  # what is assembled ahead of the next update
-        self._opened = 0  # how many nodes were open then
-        self._are_placed = False  # whether these had their poses in the world then, which loads held there need
+        self.ahead = Ahead(tree)
         self.are_waiting = False  # whether nodes are open that are to be closed
         self._pending: FloatArray | None = None  # settings of an update whose bound is not measured yet
         self.floor_is_small = (
@@ -102,13 +101,11 @@ class ActiveRegion:
         self.reduced.counts[HAS_WRENCHES] = self._loads.has_fixed or self._forces.field is not None
         given = NO_SETTINGS if settings is None else settings
         if settings is not None:
-            settings[choice.READY] = self.still_ready()
-        self._ready = choice.NOT_READY
+            settings[choice.READY] = self.ahead.still_ready()
+        self.ahead.forget()
         status = self._call(task, joint, given)
         if task == region.ASSEMBLE:  # where it fails, so does the update, which says why
-            self._ready = choice.ALL_READY if status == mv.OK else choice.NOT_READY
-            self._opened = self.tree.run.counts.item(ws.OPEN_COUNT)
-            self._are_placed = self.tree.run.counts.item(ws.LOAD_COUNT) > 0
+            self.ahead.note(status == mv.OK)
             return
         if status != mv.OK:
             self._fail(status, status)
@@ -165,8 +162,8 @@ class ActiveRegion:
             self.moving.describe_again()
         self.load_updates()
         settings[choice.CLOSED], settings[choice.LATER], settings[choice.PENDING] = choice.ALL_AT_ONCE, later, 0.0
-        settings[choice.READY] = self.still_ready() if since >= every else choice.NOT_READY
-        self._ready = choice.NOT_READY
+        settings[choice.READY] = self.ahead.still_ready() if since >= every else choice.NOT_READY
+        self.ahead.forget()
         self.reduced.counts[HAS_WRENCHES] = self._loads.has_fixed
         contact.begin_turns(self._kernels_of_updates, every, since, made)
 
@@ -269,50 +266,25 @@ class ActiveRegion:
 
     def pin(self, joint: str, active: bool) -> None:
         """Keeps a joint active from the next update on, or stops it at once."""
-        i = self.model.joint(joint)
-        if i in self.pins:
-            raise StateError(f"joint '{joint}' is pinned already; unpin it first.")
+        i = self.pins.free_joint(joint)
         self.settle()
-        self.pins[i] = 1 if active else -1
-        self._ready = choice.NOT_READY
-        if active:
-            region.want_path(self.tree.table, self.tree.plan.joint[i], 1)
-        else:
+        self.ahead.forget()
+        self.pins.add(i, active)
+        if not active:
             self.perform(region.FREEZE, joint=i)
             self._rebuild(i)
 
     def unpin(self, joint: str) -> None:
-        i = self.model.joint(joint)
-        pin = self.pins.pop(i, 0)
-        if pin == 0:
-            raise StateError(f"joint '{joint}' is not pinned.")
+        i = self.pins.pinned_joint(joint)
         self.settle()
-        self._ready = choice.NOT_READY
-        if pin > 0:
-            region.want_path(self.tree.table, self.tree.plan.joint[i], -1)
-            return
-        self._freeze(i, False)
-        self._rebuild(i)
+        self.ahead.forget()
+        if self.pins.remove(i) < 0:
+            self._rebuild(i)
 
     def _rebuild(self, i: int) -> None:
-        """A joint moves otherwise than before: the matrices of all nodes that it is part of are others."""
-        touch_joints(self.tree.table, np.array([i], dtype=np.int64), ws.STALE | ws.RENEW | ws.REBUILD)
+        self.pins.rebuild(i)
         self._changes_are_few = False
         self.keep_present_momentum()
-
-    def _freeze(self, joint: int, frozen: bool) -> None:
-        """Marks a joint as held inactive, or not."""
-        self.tree.run.frozen[joint] = frozen
-        model_tree, tree = self.tree.mechanism.whole_tree[joint], self.tree.mechanism.tree
-        tree[joint, KIND], tree[joint, DOF] = (FIXED, 0) if frozen else (model_tree[KIND], model_tree[DOF])
-
-    def _release(self) -> None:
-        """No joint is pinned, and none is wanted."""
-        for joint, pin in self.pins.items():
-            if pin < 0:
-                self._freeze(joint, False)
-        self.pins = {}
-        self.tree.run.wanted[...] = 0
 
     # ------------------------------------------------------------------------------------------------------- what changes
 
@@ -328,7 +300,7 @@ class ActiveRegion:
         self.settle()
         if self._loads.has_fixed:
             self._changes_are_few = False
-            self._note_other_biases()
+            self.ahead.note_other_biases()
         else:
             self._note_few_changes()
         self._forces.load_bodies(bodies)
@@ -345,24 +317,8 @@ class ActiveRegion:
     def _note_few_changes(self) -> None:
         """What changes now needs no new gathering; if that is so of all that changed before, neither does the whole."""
         self._is_renewed = False
-        self._note_other_biases()
+        self.ahead.note_other_biases()
         self._changes_are_few = self._changes_are_few or not self.tree.run.counts[ws.TOUCHED]
-
-    def _note_other_biases(self) -> None:
-        if self._ready == choice.ALL_READY:
-            self._ready = choice.ALL_BUT_DIRTY
-
-    def has_moved(self) -> None:
-        """After steps: what was assembled ahead of an update is of another state."""
-        self._ready = choice.NOT_READY
-
-    def still_ready(self) -> int:
-        """READY of an update that would be made now."""
-        if self._ready != choice.ALL_BUT_DIRTY:
-            return self._ready
-        counts = self.tree.run.counts
-        is_placed = self._are_placed or counts.item(ws.LOAD_COUNT) == 0
-        return self._ready if is_placed and counts.item(ws.OPEN_COUNT) == self._opened else choice.MATRICES_READY
 
     # --------------------------------------------------------------------------------------------------------- checkpoints
 
@@ -387,7 +343,7 @@ class ActiveRegion:
         return {
             **copies(self._saved_arrays()),
             **self.tree.saved_nodes(np.sort(run.opened[: run.counts[ws.OPEN_COUNT]])),
-            "pins": np.array(list(self.pins.items()), dtype=np.int64).reshape(-1, 2),  # in the order of their impulses
+            "pins": self.pins.as_rows(),  # in the order of their impulses
         }
 
     def fits(self, saved: Saved) -> bool:
@@ -408,14 +364,9 @@ class ActiveRegion:
         """After loads, joints, the linkage that moves and forces from Python; before contact."""
         run, self._pending, self.floor_is_small = self.tree.run, None, False
         write(self._saved_arrays(), saved)
-        self._release()
+        self.pins.release()
         self._want_what_moves_others()
-        for joint, pin in saved["pins"].tolist():
-            self.pins[joint] = pin
-            if pin > 0:
-                region.want_path(self.tree.table, self.tree.plan.joint[joint], 1)
-            else:
-                self._freeze(joint, True)
+        self.pins.restore(saved["pins"])
         self.prepare()
         run.waits[...] = saved["waits"]
         self._count_turns(saved["turns"])
@@ -464,7 +415,7 @@ class ActiveRegion:
     def reset(self) -> None:
         """All that depends on history is forgotten, pins too, so that a region can begin anew."""
         run = self.tree.run
-        self._release()
+        self.pins.release()
         self.are_waiting, self._pending, self.floor_is_small = False, None, False
         self.floor[:] = 0.0
         run.loop_body[constrained_bodies(self.model).size :] = -1
