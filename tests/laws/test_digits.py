@@ -248,7 +248,7 @@ def test_a_spin_that_is_only_rounding_is_refused(algorithm):
 
 
 @pytest.mark.parametrize("algorithm", ["aba", "dense"])
-def test_few_digits_are_told(algorithm):
+def test_few_digits_are_reported(algorithm):
     turned = lw.Pose((0.4, 0.3, 0.2), rpy=(0.3, 0.4, 0.5))
     needle = lw.Inertia(1.0, (0, 0, 0), (1e-12, 0.02, 0.02)).at(turned)
     linkage = lw.Linkage("spin")

@@ -162,7 +162,7 @@ def test_point_masses_make_a_body():
         (lw.Inertia(1.0, com=(0, math.inf, 0)), ["inf", "not finite"]),
     ],
 )
-def test_unphysical_inertias_are_told_with_their_numbers(inertia, numbers):
+def test_unphysical_inertias_are_reported_with_their_numbers(inertia, numbers):
     (fault,) = inertia.faults()
     for number in numbers:
         assert number in fault

@@ -176,7 +176,7 @@ def test_substeps_are_rejected_where_something_happens():
     assert step.substeps < 1000
 
 
-def test_substeps_that_shrink_to_nothing_are_told():
+def test_substeps_that_shrink_to_nothing_are_reported():
     linkage = lw.Linkage("slider", gravity=(0, 0, 0))
     linkage.add_body("box", joint=lw.Prismatic((1, 0, 0)), inertia=lw.Inertia.box(1.0, (0.1, 0.1, 0.1)))
     model = linkage.compile()

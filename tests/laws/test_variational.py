@@ -13,7 +13,7 @@ from tests.reference.plain_variational import plain_variational_step
 import linkwork as lw
 from linkwork.errors import LinkworkWarning, StateError
 from linkwork.simulation.integrators.variational.past import ahead
-from linkwork.simulation.moving import END_LINKAGE, LINKAGE
+from linkwork.simulation.moving import END_LINKAGE, HALVINGS, ITERATIONS, LINKAGE
 
 EPS = np.finfo(float).eps
 
@@ -76,7 +76,7 @@ def test_fast_ends_that_are_eliminated_again_solve_the_same_equations():
     report = sim.step(h)
     assert report.halvings == 0
     assert np.abs(sim.state.q - before.q).max() > 0.2
-    assert sim.view.moving.counts[9] > 2  # corrections were needed
+    assert sim.view.moving.counts[ITERATIONS] > 2  # corrections were needed
     plain = plain_variational_step(model, before, h)
     # As above; the lightest torsions have 1e-5 of the inertia of the whole, ten times less than the chains there. The
     # equations know rotations only: the plain solver may find a hinge a whole turn further.
@@ -143,7 +143,7 @@ def test_a_run_is_its_own_mirror_image_in_time():
     turned = there.state
     back = lw.FullDynamics(model, model.state(turned.q, -turned.v), integrator="variational")
     back.step(2e-3, 200)
-    assert there.view.moving.counts[14] == back.view.moving.counts[14] == 0  # nothing was halved
+    assert there.view.moving.counts[HALVINGS] == back.view.moving.counts[HALVINGS] == 0  # nothing was halved
     # Solved to 1e-12 of the displacements (some 1e-2 per step), in 400 steps, a margin of 50. Velocities err by that times
     # the chain's rates (10 per second).
     allowed = 50.0 * 1e-12 * 1e-2 * 400

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork.adaptive.dynamics.reduced.reduced import PIECES
 from linkwork.contact import contact_list as cl
 
 MARGIN = 2e-3
@@ -104,7 +105,7 @@ def test_rigid_parts_find_all_bodies_that_touch_each_other(active, seed):
 def parts_of(sim):
     """Number of the rigid part that each body was in when the last step was made; -1: fixed to the world."""
     model, reduced = sim.model, sim.view.region.reduced
-    moving = set(reduced.joint[: int(reduced.counts[0])].tolist())
+    moving = set(reduced.joint[: int(reduced.counts[PIECES])].tolist())
     part = []
     for i in range(model.n_bodies):
         up = int(model.parent[i])

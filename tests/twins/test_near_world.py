@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork.adaptive.dynamics.reduced.reduced import PIECES
 from linkwork.assembly.plan import assemble
 from linkwork.contact import contact_list as cl
 from linkwork.contact.shape_table import shape_table
@@ -94,7 +95,7 @@ def test_rigid_parts_find_all_that_touches(active, seed):
         if sim.step(2e-3).contact.shortened > 0:
             continue  # made in parts: the contacts are those of the last one
         # the region in which the step was made: an update, if due, comes with the next one
-        starts = sim.view.region.reduced.joint[: int(sim.view.region.reduced.counts[0])]
+        starts = sim.view.region.reduced.joint[: int(sim.view.region.reduced.counts[PIECES])]
         listed = found(sim)
         pairs = everywhere.pairs(before)
         assert listed <= pairs, f"step {k}"

@@ -166,7 +166,7 @@ def test_arguments_that_are_nothing_of_the_kind(name):
         pytest.fail(f"{name} took {odd!r}")
 
 
-def test_joints_of_wrong_numbers_are_told_when_the_linkage_compiles():
+def test_joints_of_wrong_numbers_are_reported_when_the_linkage_compiles():
     for option in ({"damping": "much"}, {"armature": 10**400}, {"limits": "wide"}, {"stiffness": object()}):
         linkage = lw.Linkage("odd")
         linkage.add_body("a", joint=lw.Revolute((0, 0, 1), **option), inertia=lw.Inertia.box(1.0, (1, 1, 1)))
@@ -183,7 +183,7 @@ def test_shapes_are_checked(shape):
         linkage.compile()
 
 
-def test_results_that_overflow_are_told():
+def test_results_that_overflow_are_reported():
     q, v = GOOD.q.copy(), GOOD.v.copy()
     v[:] = 1e300
     with pytest.raises(lw.StateError, match="overflowed"):

@@ -121,7 +121,7 @@ def test_numbers_that_are_none_are_found(model, state, bad):
 # ------------------------------------------------------------------------------------------------------------------- hybrid
 
 
-def test_hybrid_dynamics_checks_what_joints_are_told(model, state):
+def test_hybrid_dynamics_checks_what_joints_are_given(model, state):
     with pytest.raises(lw.ModelError, match=r"no joint 'sholder'; did you mean 'shoulder'"):
         lw.hybrid_dynamics(model, state, {"sholder": 1.0})
     with pytest.raises(lw.StateError, match=r"prescribed\['elbow'\] has shape \(1,\).*needs \(3,\)"):

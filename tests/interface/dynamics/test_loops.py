@@ -201,7 +201,7 @@ def test_a_loop_that_cannot_close_is_named():
         lw.close_loops(model, model.state([0.3, 0.4, 0.0, 0.0]))
 
 
-def test_too_few_steps_are_told(model):
+def test_too_few_steps_are_reported(model):
     with pytest.raises(lw.StateError, match=r"still open after .* attempts of at most 1 steps"):
         lw.close_loops(model, model.state([1.2, 0.3, 1.9, -0.3]), max_steps=1)
 

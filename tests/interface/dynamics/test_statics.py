@@ -63,7 +63,7 @@ def test_bad_input_is_refused_at_the_border():
         lw.settle(model, state, loads=lw.Loads(arm(Y)))
 
 
-def test_too_few_sweeps_are_told():
+def test_too_few_sweeps_are_reported():
     model = arm(*[Y] * 20)
     with pytest.raises(lw.StateError, match=r"not settled after 2 sweeps: unbalanced efforts are .* of the loads"):
         lw.settle(model, model.neutral(), max_sweeps=2)

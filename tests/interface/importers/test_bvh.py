@@ -151,7 +151,7 @@ def test_skeletons_that_name_joints_get_arms():
         (("OFFSET 0 60 0", "OFFSET 0 600000 0"), "say how many metres"),
     ],
 )
-def test_faults_are_told_with_their_line(tmp_path, change, message):
+def test_faults_are_reported_with_their_line(tmp_path, change, message):
     with pytest.raises(lw.FormatError, match=message):
         lw.load(write(tmp_path, SMALL.replace(*change, 1)))
 
@@ -231,7 +231,7 @@ ASF += " name lfemur\n direction 0 -1 0\n length 7\n axis 0 0 20 XYZ\n dof rx\n"
 ASF += " limits (-10 20)\n end\n:hierarchy\n begin\n root lfemur\n end\n"
 
 
-def test_acclaim_faults_are_told(tmp_path):
+def test_acclaim_faults_are_reported(tmp_path):
     assert lw.load(write(tmp_path, ASF, "a.asf")).compile().upper[-1] == pytest.approx(np.radians(20.0))
     for change, message in (
         (("direction 0 -1 0", "direction 0 -1"), r":9: expected 3 numbers"),

@@ -115,7 +115,7 @@ def test_faults_carry_file_line_and_name(fault, load):
     assert told, str(raised.value)
 
 
-def test_all_faults_are_told_together(load):
+def test_all_faults_are_reported_together(load):
     with pytest.raises(lw.FormatError) as raised:
         load({8: '<axis xyz="0 0 0"/>', 11: '<joint name="elbow" type="hinge">', 13: '<origin xyz="a b c"/>'})
     assert raised.value.headline.endswith("arm.urdf: 3 faults")

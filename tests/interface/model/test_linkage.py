@@ -165,7 +165,7 @@ def test_source_is_shown():
     assert only_fault(linkage_of(parent="ghost", source="arm.urdf:41")).startswith("arm.urdf:41: body 'suspect'")
 
 
-def test_all_faults_are_told_together():
+def test_all_faults_are_reported_together():
     linkage = lw.Linkage("wreck", gravity=(0, 0, NAN))
     linkage.add_body("a", "ghost", HINGE, inertia=BALL)
     linkage.add_body("a", "world", HINGE, inertia=BALL)

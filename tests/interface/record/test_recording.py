@@ -261,7 +261,7 @@ def test_a_run_on_a_full_disk_can_be_resumed(tmp_path, model, monkeypatch):
 # -------------------------------------------------------------------------------------------------- what is not a recording
 
 
-def test_strangers_are_told(tmp_path):
+def test_strangers_are_refused(tmp_path):
     for name, make, message in (
         ("nothing", lambda path: None, "there is no recording"),
         ("file", lambda path: path.write_text("hello"), "is not a recording of Linkwork"),

@@ -91,7 +91,7 @@ def test_every_shape_of_an_obstacle(tmp_path):
         ("size = [0.2, 0.3, 0.4]", "size = [0.2]", "3 or 2 finite numbers"),
     ],
 )
-def test_faults_of_shapes_are_told(tmp_path, old, new, fault):
+def test_faults_of_shapes_are_reported(tmp_path, old, new, fault):
     (tmp_path / "rock.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n")
     assert old in GROUND
     with pytest.raises(lw.FormatError, match=fault):
@@ -119,7 +119,7 @@ def test_contact_and_obstacles_of_a_scene(tmp_path):
         ('kind = "full"', 'kind = "quasi-statics"', "contact is computed only with"),
     ],
 )
-def test_faults_of_contact_are_told(tmp_path, old, new, fault):
+def test_faults_of_contact_are_reported(tmp_path, old, new, fault):
     with pytest.raises(lw.FormatError, match=fault):
         scene(tmp_path, DROP.replace(old, new)).build()
 

@@ -71,7 +71,7 @@ class Listener:
         return call
 
 
-def test_only_changes_are_told_and_nothing_acts_that_is_zero():
+def test_only_changes_are_given_and_nothing_acts_that_is_zero():
     scene = Scene({
         "model": {"library": "chain", "parameters": {"joints": 4}},
         "load": [{"body": "link_*", "pick": "all", "force": ["pulse(t, 0.0031 * (i + 1), 0.003)", 0, 0]}],

@@ -40,7 +40,7 @@ def test_units_fit_the_size(size, expected):
     assert fitting_unit(size, "m") == expected
 
 
-def test_runs_of_molecules_are_told_in_their_units():
+def test_runs_of_molecules_are_shown_in_their_units():
     assert units_of({"field_kind": "CompiledField"})["s"] == "ps"
     assert units_of({"field_kind": None}) == units_of({}) == {}
     with told_in(MOLECULAR):

@@ -285,7 +285,7 @@ def test_every_library_model_can_be_drawn(name):
         (["desk.local:8080"], ["http://evil.example"], "0.0.0.0", True),
     ],
 )
-def test_foreign_pages_are_told_by_their_headers(hosts, origins, listens_on, foreign):
+def test_foreign_pages_are_known_by_their_headers(hosts, origins, listens_on, foreign):
     assert is_foreign(hosts, origins, listens_on) == foreign
 
 
