@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwork.adaptive.nodes import touch_bodies, touch_joints
+from linkwork.adaptive.nodes import mark_bodies, mark_joints
 from linkwork.adaptive.workspace import LOAD_COUNT, OPEN_COUNT, Bundles
 from linkwork.assembly.node_table import HANG, INDEX, JOIN, NODE_KIND
 from linkwork.core.arrays import FloatArray, IntArray
@@ -53,20 +53,20 @@ class AdaptiveTree:
     def loads_changed(self, bodies: IntArray, world: int, marks: int | None = None) -> None:
         """world: 1 where loads that the world holds began to act on these bodies, -1 where they ended."""
         self.run.counts[LOAD_COUNT] = self._loads.count
-        touch_bodies(self.table, bodies, world, self.marks if marks is None else marks)
+        mark_bodies(self.table, bodies, world, self.marks if marks is None else marks)
 
     def joints_changed(self, joints: IntArray) -> None:
-        touch_joints(self.table, joints, self.joint_marks)
+        mark_joints(self.table, joints, self.joint_marks)
 
     def apply_again(self) -> None:
         """All loads act on a tree that has just begun."""
         self.run.counts[LOAD_COUNT] = self._loads.count
         for load in self._loads.all:
-            touch_bodies(self.table, load.bodies, 0 if load.is_fixed else 1, self.marks)
+            mark_bodies(self.table, load.bodies, 0 if load.is_fixed else 1, self.marks)
 
     def hold_loops_open(self) -> None:
         """The paths of the bodies at the ends of loops stay open: there the loops' forces act."""
-        touch_bodies(self.table, self.run.loop_body[self.run.loop_body >= 0], 1, self.marks)
+        mark_bodies(self.table, self.run.loop_body[self.run.loop_body >= 0], 1, self.marks)
 
     # ------------------------------------------------------------------------------------------------------------ results
 

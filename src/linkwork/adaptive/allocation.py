@@ -9,7 +9,7 @@ from linkwork.adaptive.metric.factor import AT_REST, IN_MOTION, factor_capacitie
 from linkwork.adaptive.metric.velocity_columns import COLUMN_SCRATCH
 from linkwork.adaptive.workspace import Bundles, Coefficients, Mechanism, Plan, Run
 from linkwork.assembly.node_table import JOIN, NODE_KIND, ROLE, TOP
-from linkwork.core.arrays import FloatArray, untouched
+from linkwork.core.arrays import FloatArray, lazy_zeros
 from linkwork.dynamics.dca.nodes import INPUT_COLUMNS, SCRATCH, SLOT_SIZE
 from linkwork.dynamics.dca.solver import DcaSolver, aligned_zeros
 from linkwork.loops.system import constrained_bodies
@@ -40,7 +40,7 @@ def allocate(
         qdd=np.zeros(model.nv),
         effort=np.zeros(0),
         motor=np.zeros((0, 4)),
-        inputs=untouched(count * INPUT_COLUMNS),
+        inputs=lazy_zeros(count * INPUT_COLUMNS),
         world=np.zeros((count, 12)),
         value=np.zeros(count),
         flag=np.zeros(count, dtype=np.uint8),

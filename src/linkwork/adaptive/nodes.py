@@ -205,13 +205,13 @@ def add_loop_wrenches(c, run):
 
 
 @inlined
-def touch_path(plan, run, node, loads, marks):
+def mark_path(plan, run, node, loads, marks):
     """Something changed at a node: opens its path to the root and marks it with flags.
 
     loads: 1 when a load that holds the path open begins to act there, -1 when one ends, else 0. A path whose numbers alone
     changed is followed up to where another one was marked before: k of them cost O(k log(n/k)).
     """
-    run.counts[ws.TOUCHED] = 1
+    run.counts[ws.CHANGED] = 1
     while node >= 0:
         flag = run.flag[node]
         if loads == 0 and flag & (marks | ws.OPEN | ws.CLOSING) == marks | ws.OPEN:
@@ -223,21 +223,21 @@ def touch_path(plan, run, node, loads, marks):
 
 
 @kernel
-def touch_bodies(table, bodies, loads, marks):
-    """Loads on bodies are others; loads and marks: as for `touch_path`."""
+def mark_bodies(table, bodies, loads, marks):
+    """Loads on bodies are others; loads and marks: as for `mark_path`."""
     plan = plan_of(table)
     c = coefficients_of(table)
     run = run_of(table)
     for k in range(bodies.shape[0]):
         store6(c.joint_data, bodies[k], H_F, load6(run.wrench, bodies[k], 0))
-        touch_path(plan, run, plan.leaf[bodies[k]], loads, marks)
+        mark_path(plan, run, plan.leaf[bodies[k]], loads, marks)
 
 
 @kernel
-def touch_joints(table, joints, marks):
+def mark_joints(table, joints, marks):
     """Efforts of joints are others."""
     plan = plan_of(table)
     run = run_of(table)
     for k in range(joints.shape[0]):
         refresh_joint(table, joints[k])
-        touch_path(plan, run, plan.joint[joints[k]], 0, marks)
+        mark_path(plan, run, plan.joint[joints[k]], 0, marks)

@@ -37,7 +37,7 @@ REBUILD = 128  # its matrices are others although nothing moved: a joint in it w
 # Entries of `counts`.
 OPEN_COUNT, SORTED_COUNT, HEAP_COUNT, LOAD_COUNT, JOINT_COUNT, UPDATED_COUNT = range(6)
 # KEPT: whether the last update left the region as it was. JOINED: joints that became active then.
-ACTIVE_COUNT, CHANGE_COUNT, TOUCHED, KEPT, JOINED = range(6, 11)
+ACTIVE_COUNT, CHANGE_COUNT, CHANGED, KEPT, JOINED = range(6, 11)
 # Of turns (`dynamics.turns`): the body whose joint is looked at next, how often all were, joints that have a turn, and
 # those that settled at the last update.
 CURSOR, ROUND, IN_TURN, SETTLED = range(11, 15)

@@ -273,7 +273,7 @@ def descend_rigid(finder, first, second, beyond, base):
         if apart > need and (apart >= least or apart > need + beyond or are_bodies):
             least = min(least, apart)
         elif are_bodies:
-            apart = touch_bodies(finder, body_of(volumes, a), Ra, pa, Va, body_of(volumes, b), Rb, pb, Vb, reach)
+            apart = mark_bodies(finder, body_of(volumes, a), Ra, pa, Va, body_of(volumes, b), Rb, pb, Vb, reach)
             least = min(least, apart)
         elif is_own(volumes, b) or (not is_own(volumes, a) and dot3(ha, ha) >= dot3(hb, hb)):
             for child in children(volumes, a):
@@ -293,7 +293,7 @@ def descend_rigid(finder, first, second, beyond, base):
 
 
 @routine
-def touch_bodies(finder, a, Ra, pa, Va, b, Rb, pb, Vb, reach):
+def mark_bodies(finder, a, Ra, pa, Va, b, Rb, pb, Vb, reach):
     """All shapes of one body against those of another; a lower bound of their distance. Body a is the lower one.
 
     Bodies that a joint connects do not touch: their distance is infinite.

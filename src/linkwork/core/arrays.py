@@ -19,7 +19,7 @@ def frozen(array: AnyArray) -> AnyArray:
     return array
 
 
-def untouched(rows: int, columns: int | None = None, dtype: type = np.float64) -> NDArray[Any]:
+def lazy_zeros(rows: int, columns: int | None = None, dtype: type = np.float64) -> NDArray[Any]:
     """Zeros that begin at a cache line and take no memory before they are written to."""
     size = rows * (columns or 1)
     raw: NDArray[Any] = np.zeros(size + 8, dtype=dtype)

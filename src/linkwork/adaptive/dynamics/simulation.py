@@ -25,7 +25,7 @@ from linkwork.adaptive.dynamics.report import AdaptiveReport, report_without_bou
 from linkwork.adaptive.dynamics.updates import Updates
 from linkwork.adaptive.measures import DEFAULT_MEASURE, DEFAULT_TOLERANCE, MEASURES
 from linkwork.adaptive.metric.delicate import is_delicate
-from linkwork.adaptive.workspace import ACTIVE_COUNT, CHANGE_COUNT, JOINT_COUNT, TOUCHED
+from linkwork.adaptive.workspace import ACTIVE_COUNT, CHANGE_COUNT, CHANGED, JOINT_COUNT
 from linkwork.contact.settings import Contact
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import flag, not_negative, one_of, positive, whole
@@ -317,7 +317,7 @@ class AdaptiveDynamics(Dynamics):
         self._region.settle()
         if h not in self._steps_judged:
             self._judge_stiffness(self.state, self.integrator, self.implicit_joints, h)
-        if self._tree.run.counts.item(TOUCHED):
+        if self._tree.run.counts.item(CHANGED):
             self._region.renew()
         is_alone = not self._forces.are_any
         flows = self.water is not None and self.water.changes

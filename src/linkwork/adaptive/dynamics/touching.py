@@ -17,7 +17,7 @@ from linkwork.adaptive.dynamics.region.region import (
     UPDATE,
     perform_task,
 )
-from linkwork.adaptive.nodes import is_active, touch_path
+from linkwork.adaptive.nodes import is_active, mark_path
 from linkwork.adaptive.workspace import (
     Coefficients,
     Mechanism,
@@ -211,7 +211,7 @@ def hold_paths(table, first, loads):
         body = run.loop_body[k]
         if body >= 0:
             store6(c.joint_data, body, H_F, load6(run.wrench, body, 0))
-            touch_path(plan, run, plan.leaf[body], loads, ws.STALE)
+            mark_path(plan, run, plan.leaf[body], loads, ws.STALE)
 
 
 @routine

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from linkwork.core.arrays import FloatArray, untouched
+from linkwork.core.arrays import FloatArray, lazy_zeros
 from linkwork.dynamics.aba import BODY_WORK, DOF_WORK, SINGULAR, aba
 from linkwork.dynamics.rnea import rnea
 from linkwork.model.layout import DAMPING, STIFFNESS
@@ -26,11 +26,11 @@ def missed_accelerations(
     effort: given, and of motors; springs and dampers act by themselves. wrenches (n, 6): in body frames. Cost: O(n).
     """
     n, nv = model.n_bodies, model.nv
-    work, needed = untouched(n, BODY_WORK), np.zeros(nv)
+    work, needed = lazy_zeros(n, BODY_WORK), np.zeros(nv)
     rnea(*model.arrays, state.q, state.v, qdd, wrenches, work, np.zeros((nv, 6)), needed)
     loose = model.arrays.dof.copy()
     loose[:, [STIFFNESS, DAMPING]] = 0.0
     tables = (*model.arrays[:3], loose, model.arrays.rest, np.zeros(3))
     still, missed = np.zeros(nv), np.zeros(nv)
-    status, _ = aba(*tables, state.q, still, effort - needed, np.zeros((0, 6)), work, untouched(nv, DOF_WORK), missed)
+    status, _ = aba(*tables, state.q, still, effort - needed, np.zeros((0, 6)), work, lazy_zeros(nv, DOF_WORK), missed)
     return None if status == SINGULAR else missed

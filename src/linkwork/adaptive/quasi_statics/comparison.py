@@ -18,7 +18,7 @@ from linkwork.adaptive.metric.rounding_floor import UNIT_ROUNDOFF
 from linkwork.adaptive.nodes import carries_joint
 from linkwork.adaptive.workspace import LOAD_COUNT, OPEN_COUNT, coefficients_of, plan_of, run_of
 from linkwork.assembly.node_table import INDEX
-from linkwork.core.arrays import FloatArray, untouched
+from linkwork.core.arrays import FloatArray, lazy_zeros
 from linkwork.core.bundles import Byte1, Float1, Float2, Int1, Int2, describe, reader
 from linkwork.core.jit import inlined, kernel
 from linkwork.core.subnormals import flush_subnormals, restore_mode
@@ -235,8 +235,8 @@ class Comparison:
             wrench=np.zeros((n, 6)),
             qdd=np.zeros(nv),
             flag=np.zeros(n, dtype=np.uint8),
-            work=untouched(n, BODY_WORK),
-            dof_work=untouched(nv, DOF_WORK),
+            work=lazy_zeros(n, BODY_WORK),
+            dof_work=lazy_zeros(nv, DOF_WORK),
             found=np.zeros(nv),
             place=np.zeros(3, dtype=np.int64),
             sums=np.zeros(SUMS),

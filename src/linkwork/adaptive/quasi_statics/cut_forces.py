@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from linkwork.adaptive.nodes import touch_bodies
+from linkwork.adaptive.nodes import mark_bodies
 from linkwork.assembly.plan import Assembly
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.errors import StateError
@@ -67,4 +67,4 @@ def meet_loops(sim: QuasiStatics, h: float) -> None:
                 continue  # its part of the row is the sum over all joints of the coupling
             end = int(np.searchsorted(loops.bodies, body))
             run.loop_wrench[place] += system.C[row, 6 * end : 6 * end + 6] * force[row]
-    touch_bodies(sim._tree.table, run.loop_body[run.loop_body >= 0], 0, sim._tree.marks)
+    mark_bodies(sim._tree.table, run.loop_body[run.loop_body >= 0], 0, sim._tree.marks)

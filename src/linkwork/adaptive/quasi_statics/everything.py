@@ -25,7 +25,7 @@ from linkwork.adaptive.workspace import (
     run_of,
 )
 from linkwork.assembly.node_table import INDEX, LEFT, RIGHT, UP
-from linkwork.core.arrays import untouched
+from linkwork.core.arrays import lazy_zeros
 from linkwork.core.bundles import Float2, Int1, reader
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics import aba
@@ -75,7 +75,7 @@ everything_of = reader(Everything, Plan, Mechanism, Coefficients, Run)
 
 
 def allocate_everything(bodies: int, freedoms: int) -> Everything:
-    return Everything(untouched(bodies, aba.BODY_WORK), untouched(freedoms, aba.DOF_WORK), untouched(bodies, 12))
+    return Everything(lazy_zeros(bodies, aba.BODY_WORK), lazy_zeros(freedoms, aba.DOF_WORK), lazy_zeros(bodies, 12))
 
 
 # ------------------------------------------------------------------------------------------------------------- a solve

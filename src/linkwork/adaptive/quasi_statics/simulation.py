@@ -147,7 +147,7 @@ class QuasiStatics(LinkageSimulation):
         run.flag[root] |= ws.OPEN | ws.DIRTY
         run.held_open[root] += 1
         run.opened[0] = root
-        run.counts[[ws.OPEN_COUNT, ws.TOUCHED]] = 1
+        run.counts[[ws.OPEN_COUNT, ws.CHANGED]] = 1
 
     def _assemble_everything(self) -> None:
         run = self._tree.run

@@ -45,7 +45,7 @@ def flush(plan, mechanism, c, run):
     """
     nodes = plan.nodes
     run.counts[ws.HEAP_COUNT] = 0  # the frontier is gathered anew; until then its memory serves the sort
-    run.counts[ws.TOUCHED] = 0
+    run.counts[ws.CHANGED] = 0
     sort_open(run.opened, run.heap, run.counts)
     count = run.counts[ws.OPEN_COUNT]
     for k in range(count):

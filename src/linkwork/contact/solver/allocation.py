@@ -8,12 +8,9 @@ from linkwork.contact.solver.linear_systems import MOST_FEW, ROW, room_for
 from linkwork.contact.solver.problem import LIMIT_COLUMNS, REPORT, Problem, System
 
 
-def make_problem(
-    bodies: int, contacts: int, limits: int = 0, loops: int = 0, coordinates: int | None = None
-) -> Problem:
+def make_problem(bodies: int, contacts: int, limits: int = 0, loops: int = 0) -> Problem:
     """Empty arrays for so many touched bodies, contacts, limits and rows of loops (each a loop of its own)."""
-    k = limits if coordinates is None else coordinates
-    s = 6 * bodies + k
+    s = 6 * bodies + limits
     return Problem(
         np.zeros((s, s)),
         np.zeros(s),

@@ -45,19 +45,20 @@ def climb(table, start, b):
         store6(d.change, 0, 0, ZERO6)
         b1, b2, p = push_through(table, start, ZERO6, ZERO6, ZERO6)
         clear_effort(d.tree, nodes[start, INDEX], d.quiet)
-    count, _, _, _ = climb_on(table, start, NO_NODE, 1, b1, b2, p)
+    count, _, _, _ = climb_on(table, start, NO_NODE, b1, b2, p)
     return count
 
 
 @routine
-def climb_on(table, node, stop, count, b1, b2, p):
+def climb_on(table, node, stop, b1, b2, p):
     """Goes on from below: records the changes at the nodes above `node`, up to the one before `stop` (-1: all of them).
 
-    count: nodes recorded so far. b1, b2 (of a cluster) and p (of a branch): what changes at `node`. Returns the number of
+    b1, b2 (of a cluster) and p (of a branch): what changes at `node`, which is recorded already. Returns the number of
     records, and b1, b2 and p of the last node.
     """
     d = path_data_of(table)
     nodes = d.nodes
+    count = 1
     up = nodes[node, UP]
     while up != stop:
         kind = nodes[up, NODE_KIND]

@@ -152,7 +152,7 @@ def write_column(table, words, node, stop, enters, R, T, size, rows, c):
     else:
         p = negate6(e)
     d.path[0] = node
-    count, b1, b2, p = climb_on(table, node, stop, 1, b1, b2, p)
+    count, b1, b2, p = climb_on(table, node, stop, b1, b2, p)
     if rows == 6:
         for r in range(6):
             words[T + r * size + c] = -p[r]

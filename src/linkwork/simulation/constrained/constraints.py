@@ -16,7 +16,7 @@ FORCE, FORCE_AGAIN, CLOSE, CALLS = range(4)  # entries of `calls`
 
 
 class Constraints(NamedTuple):
-    """Constraints of k loops with l rows on m touched bodies of a linkage with n bodies, and of c couplings of e joints in
+    """Constraints of k loops with l rows on m bodies of a linkage with n bodies, and of c couplings of e joints in
     all. Rows of couplings stand behind those of loops: p = l + c."""
 
     # the cut joints, as a small linkage of their own
@@ -27,8 +27,8 @@ class Constraints(NamedTuple):
     ends: Int2  # (k, 2) bodies a and b; -1 is the world
     frames: Float2  # (k, 24) their frames in a and b
     first_row: Int1  # (k + 1,)
-    touched: Int1  # (m,) bodies at the ends of loops
-    where: Int2  # (k, 2) number of each end in `touched`; -1 is the world
+    constrained: Int1  # (m,) bodies at the ends of loops
+    where: Int2  # (k, 2) number of each end in `constrained`; -1 is the world
     # their state
     z: Float1  # coordinates of the cut joints
     rate: Float1
@@ -62,7 +62,7 @@ class Constraints(NamedTuple):
     rank: Int1  # (1,) at the last evaluation
     on_joints: Float2  # (nv, p) what the force of each row leaves on joints on its way to the world
     through_joint: Float2  # (6, p) of one joint: D⁻¹ times it
-    wrenches: Float2  # (m, 6) of the constraints on touched bodies
+    wrenches: Float2  # (m, 6) of the constraints on constrained bodies
     acting: Float2  # (k, 12) wrench of each loop on a and on b at the last evaluation, in their frames
     change: Float1  # (nv,)
     push: Float1  # (nv,) efforts of couplings; zero elsewhere

@@ -69,9 +69,9 @@ def factor_here(table):
 
 @routine
 def gather_wrenches(table):
-    """Jᵀ of `force`: wrenches on the touched bodies, in their frames, and efforts of couplings."""
+    """Jᵀ of `force`: wrenches on the constrained bodies, in their frames, and efforts of couplings."""
     x = constraints_of(table)
-    for m in range(x.touched.shape[0]):
+    for m in range(x.constrained.shape[0]):
         store6(x.wrenches, m, 0, ZERO6)
     for k in range(x.ends.shape[0]):
         for side in range(2):
@@ -118,7 +118,7 @@ def force_loops_by(table, factors):
         return LOOPS_CONTRADICT
     gather_wrenches(table)
     note_acting(x)
-    respond(table, x.touched, x.wrenches, x.change)
+    respond(table, x.constrained, x.wrenches, x.change)
     for k in range(s.qdd.shape[0]):
         s.qdd[k] += x.change[k]
     return OK
@@ -238,4 +238,4 @@ def push_back(table, rows):
         x.right[r] = -rows[r]
     solve_rows(x)
     gather_wrenches(table)
-    respond(table, x.touched, x.wrenches, x.change)
+    respond(table, x.constrained, x.wrenches, x.change)

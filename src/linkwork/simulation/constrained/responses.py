@@ -38,36 +38,35 @@ def push_through_joint(s, i, p, drive, is_driven, effort):
 
 
 @routine
-def pull_down(tree, body, work, dof_work, i, above, effort, has_effort, out, writes):
-    """Acceleration of body i from that of its parent; the joint's goes into `out`, or else over u in `effort`."""
-    to = out if writes else effort
+def pull_down(tree, body, work, dof_work, i, above, effort, has_effort, out):
+    """Acceleration of body i from that of its parent; the joint's goes into `out`."""
     if tree[i, KIND] == HELICAL:
-        return pull_down_hinge(tree, body, work, i, above, effort, has_effort, to)
+        return pull_down_hinge(tree, body, work, i, above, effort, has_effort, out)
     a = twist_to_child(load9(work, i, R_), load3(work, i, P_), above)
     j = tree[i, V]
     for d in range(tree[i, DOF]):  # what `aba` kept there has served
         dof_work[j + d, EFFORT_D] = effort[j + d] if has_effort else 0.0
-    return move_several(tree, i, a, dof_work, to)
+    return move_several(tree, i, a, dof_work, out)
 
 
 @inlined
-def pull_down_hinge(tree, body, work, i, above, effort, has_effort, to):
+def pull_down_hinge(tree, body, work, i, above, effort, has_effort, out):
     """The same for a joint of one freedom."""
     a = twist_to_child(load9(work, i, R_), load3(work, i, P_), above)
     j = tree[i, V]
     u = effort[j] if has_effort else 0.0
-    to[j], a = move_one(body, work, i, u, a)
+    out[j], a = move_one(body, work, i, u, a)
     return a
 
 
-ABOVE = 1  # mark of bodies between touched ones and the world
+ABOVE = 1  # mark of bodies from those that are pushed to the world
 
 
 @inlined
-def mark_more_paths(s, touched, mark):
-    """Marks the bodies between touched ones and the world; -1 is the world."""
-    for r in range(touched.shape[0]):
-        i = touched[r]
+def mark_more_paths(s, pushed, mark):
+    """Marks the bodies from those that are pushed to the world; -1 is the world."""
+    for r in range(pushed.shape[0]):
+        i = pushed[r]
         while i >= 0 and mark[i] == 0:
             mark[i] = ABOVE
             i = s.tree[i, PARENT]
@@ -80,9 +79,9 @@ def unmark_members(x, count):
 
 
 @inlined
-def mark_paths(s, touched, mark, members):
-    """Marks the bodies between touched ones and the world, and lists them, parents first; returns how many."""
-    mark_more_paths(s, touched, mark)
+def mark_paths(s, pushed, mark, members):
+    """Marks the bodies from those that are pushed to the world, and lists them, parents first; returns how many."""
+    mark_more_paths(s, pushed, mark)
     count = 0
     for i in range(s.tree.shape[0]):
         if mark[i] != 0:
@@ -115,7 +114,7 @@ def move_body(s, x, i, has_effort, out):
     if s.tree[i, KIND] == HELICAL:  # the hot path: a call would take as long
         a = pull_down_hinge(s.tree, s.body, s.work, i, above, x.effort, has_effort, out)
     else:
-        a = pull_down(s.tree, s.body, s.work, s.dof_work, i, above, x.effort, has_effort, out, True)
+        a = pull_down(s.tree, s.body, s.work, s.dof_work, i, above, x.effort, has_effort, out)
     store6(x.answer, i, 0, a)
 
 
@@ -137,8 +136,8 @@ def respond_all(s, x, count, drive, is_driven, out):
 
 
 @routine
-def respond(table, touched, wrenches, out):
-    """M⁻¹Jᵀ of wrenches on touched bodies, in their frames (m, 6), and of the efforts `push` of couplings: out (nv,).
+def respond(table, pushed, wrenches, out):
+    """M⁻¹Jᵀ of wrenches on bodies (m,), in their frames (m, 6), and of the efforts `push` of couplings: out (nv,).
 
     Cost: O(n).
     """
@@ -147,8 +146,8 @@ def respond(table, touched, wrenches, out):
     is_coupled = x.offset.shape[0] > 0
     if is_coupled:
         mark_more_paths(s, x.coupled_body, x.mark)
-    count = mark_paths(s, touched, x.mark, x.members)
+    count = mark_paths(s, pushed, x.mark, x.members)
     clear_members(x, count)
-    for r in range(touched.shape[0]):
-        add_to6(x.bias_up, touched[r], 0, scale6(-1.0, load6(wrenches, r, 0)))
+    for r in range(pushed.shape[0]):
+        add_to6(x.bias_up, pushed[r], 0, scale6(-1.0, load6(wrenches, r, 0)))
     respond_all(s, x, count, x.push, is_coupled, out)

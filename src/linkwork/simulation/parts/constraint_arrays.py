@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from linkwork.core.arrays import IntArray, untouched
+from linkwork.core.arrays import IntArray, lazy_zeros
 from linkwork.core.calls import address_of
 from linkwork.errors import StateError
 from linkwork.loops.closing import loop_gaps
@@ -40,8 +40,8 @@ def allocate_constraints(model: Model, bodies: int, freedoms: int, answers: bool
     coupled = plan.coupled if plan is not None else []
     n, nv = (bodies, freedoms) if p or answers else (0, 0)
     ends = plan.ends.copy() if plan is not None else np.zeros((0, 2), dtype=np.int64)
-    touched, where = touched_bodies(ends)
-    m = 2 * k  # at most; which bodies loops touch changes with the region of an adaptive simulation
+    constrained, where = bodies_of_loops(ends)
+    m = 2 * k  # at most; which bodies are at their ends changes with the region of an adaptive simulation
     return Constraints(
         tree=tables[0],
         body=tables[1],
@@ -52,7 +52,7 @@ def allocate_constraints(model: Model, bodies: int, freedoms: int, answers: bool
         first_row=np.array([0, *(rows.stop for rows in plan.rows)])
         if plan is not None
         else np.zeros(1, dtype=np.int64),
-        touched=np.concatenate([touched, np.zeros(m - touched.size, dtype=np.int64)])[: touched.size],
+        constrained=np.concatenate([constrained, np.zeros(m - constrained.size, dtype=np.int64)])[: constrained.size],
         where=where,
         z=z,
         rate=np.zeros(nz),
@@ -82,19 +82,19 @@ def allocate_constraints(model: Model, bodies: int, freedoms: int, answers: bool
         order=np.zeros(p, dtype=np.int64),
         left=np.zeros(p),
         rank=np.zeros(1, dtype=np.int64),
-        on_joints=untouched(nv if p else 0, p),
+        on_joints=lazy_zeros(nv if p else 0, p),
         through_joint=np.zeros((6, p)),
         wrenches=np.zeros((m, 6)),
         acting=np.zeros((k, 12)),
-        change=untouched(nv),
+        change=lazy_zeros(nv),
         push=np.zeros(nv if coupled else 0),
         coupled_change=np.zeros((len(model.couplings), nv if answers else 0)),
         coupled_answer=np.zeros((len(model.couplings) * (n if answers else 0), 6)),
-        mark=untouched(n, dtype=np.int64),
-        members=untouched(n, dtype=np.int64),
-        bias_up=untouched(n, 6),
-        effort=untouched(nv),
-        answer=untouched(n, 6),
+        mark=lazy_zeros(n, dtype=np.int64),
+        members=lazy_zeros(n, dtype=np.int64),
+        bias_up=lazy_zeros(n, 6),
+        effort=lazy_zeros(nv),
+        answer=lazy_zeros(n, 6),
         calls=_addresses() if p else np.zeros(CALLS, dtype=np.int64),
     )
 
@@ -104,11 +104,11 @@ def _addresses() -> IntArray:
     return np.array([address_of(kernel, OF_TABLE) for kernel in kernels], dtype=np.int64)
 
 
-def touched_bodies(ends: IntArray) -> tuple[IntArray, IntArray]:
+def bodies_of_loops(ends: IntArray) -> tuple[IntArray, IntArray]:
     """The bodies at the ends of loops, and the number of each end among them; -1 is the world."""
-    touched = np.unique(ends[ends >= 0])
-    where = np.where(ends >= 0, np.searchsorted(touched, ends), -1)
-    return touched, np.ascontiguousarray(where.reshape(ends.shape))
+    constrained = np.unique(ends[ends >= 0])
+    where = np.where(ends >= 0, np.searchsorted(constrained, ends), -1)
+    return constrained, np.ascontiguousarray(where.reshape(ends.shape))
 
 
 def refuse_open_loops(model: Model, state: State) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from linkwork.core.arrays import untouched
+from linkwork.core.arrays import lazy_zeros
 from linkwork.simulation.touching import arrays as ta
 from linkwork.simulation.touching.arrays import Touch
 
@@ -18,9 +18,9 @@ def allocate_touch(
         pose=np.tile([1.0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0], (nodes, 1)),
         leaf=np.zeros(bodies, dtype=np.int64),
         whole=np.arange(freedoms),
-        twists=untouched(bodies, 6),
-        before=untouched(bodies, 6),
-        way=untouched(bodies, 12),
+        twists=lazy_zeros(bodies, 6),
+        before=lazy_zeros(bodies, 6),
+        way=lazy_zeros(bodies, 12),
         carrier=np.zeros((contacts, 4), dtype=np.int64),
         slot_of=np.full(bodies, -1, dtype=np.int64),
         reached=np.zeros(slots + limits, dtype=np.int64),
@@ -39,14 +39,14 @@ def allocate_touch(
         evaluated=np.zeros((ta.EVALUATED, freedoms)),
         switches=np.zeros(2, dtype=np.int64),
         switched=np.zeros((ta.MOST_SWITCHED, freedoms)),
-        switched_answer=untouched(ta.MOST_SWITCHED * bodies, 6),
+        switched_answer=lazy_zeros(ta.MOST_SWITCHED * bodies, 6),
         switch_weight=np.zeros(ta.MOST_SWITCHED),
         began_q=np.zeros(coordinates),
         began_v=np.zeros(freedoms),
-        began_kept=untouched(bodies, 6),
+        began_kept=lazy_zeros(bodies, 6),
         safe_q=np.zeros(coordinates),
         safe_v=np.zeros(freedoms),
-        safe_kept=untouched(bodies, 6),
+        safe_kept=lazy_zeros(bodies, 6),
         safe_totals=np.zeros((3, ta.TOTALS)),
         settings=np.zeros(ta.SETTINGS),
         counts=np.zeros(ta.COUNTS, dtype=np.int64),

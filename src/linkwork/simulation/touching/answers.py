@@ -327,7 +327,7 @@ def write_limit_row(table, m, k, above, limit, out):
     t.drive[j] = 1.0
     p = push_up(s, b, ZERO6, t.drive, True, x.effort)
     t.drive[j] = 0.0
-    a = pull_down(s.tree, s.body, s.work, s.dof_work, b, ZERO6, x.effort, True, x.change, True)
+    a = pull_down(s.tree, s.body, s.work, s.dof_work, b, ZERO6, x.effort, True, x.change)
     first = limit
     while first > 0 and t.bound[first - 1, 0] == b:
         first -= 1

@@ -2,7 +2,7 @@
 
 from linkwork.adaptive.dynamics.reduced.reduced import (
     PIECES,
-    ROWS_OF_TOUCHED,
+    ROWS_OF_CONSTRAINED,
     WORLD,
     copy_joints,
     has_piece,
@@ -94,7 +94,7 @@ def gather_loops(table, plan, c, run, reduced):
     """Ends of loops on the pieces of their bodies. A loop inside one piece stays: its rows answer nothing, and count as
     redundant."""
     x = constraints_of(table)
-    touched = 0
+    count = 0
     for k in range(x.ends.shape[0]):
         for side in range(2):
             body = reduced.loop_ends[k, side]
@@ -110,16 +110,16 @@ def gather_loops(table, plan, c, run, reduced):
             x.ends[k, side] = piece
             where = WORLD
             if piece != WORLD:
-                where = touched
-                for m in range(touched):
-                    if x.touched[m] == piece:
+                where = count
+                for m in range(count):
+                    if x.constrained[m] == piece:
                         where = m
-                if where == touched:
-                    touched += 1
-                    set_rows(table, ROWS_OF_TOUCHED, touched)
-                    constraints_of(table).touched[where] = piece
+                if where == count:
+                    count += 1
+                    set_rows(table, ROWS_OF_CONSTRAINED, count)
+                    constraints_of(table).constrained[where] = piece
             x.where[k, side] = where
-    set_rows(table, ROWS_OF_TOUCHED, touched)
+    set_rows(table, ROWS_OF_CONSTRAINED, count)
 
 
 @inlined

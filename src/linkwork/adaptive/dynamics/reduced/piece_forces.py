@@ -11,7 +11,7 @@ from linkwork.adaptive.adaptive_tree import AdaptiveTree
 from linkwork.adaptive.dynamics.reduced.piece_field import PieceField
 from linkwork.adaptive.dynamics.reduced.piece_fluid import PieceFluid
 from linkwork.adaptive.dynamics.reduced.reduced import COORDINATES, PIECES, VELOCITIES, Reduced
-from linkwork.adaptive.nodes import touch_bodies
+from linkwork.adaptive.nodes import mark_bodies
 from linkwork.core.arrays import IntArray
 from linkwork.errors import LinkworkError
 from linkwork.model.model import Model
@@ -86,7 +86,7 @@ class PieceForces(PythonForces):
 
     def _load_all_bodies(self, pieces: PieceField | PieceFluid) -> None:
         np.add(self._loads.wrench, pieces.metric_wrenches, out=self._tree.run.wrench)
-        touch_bodies(self._tree.table, self._all_bodies, 0, self._tree.marks)
+        mark_bodies(self._tree.table, self._all_bodies, 0, self._tree.marks)
 
     def follow_pieces(self) -> None:
         """The linkage that moves was gathered anew."""

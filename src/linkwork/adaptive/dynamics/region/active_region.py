@@ -223,7 +223,7 @@ class ActiveRegion:
 
         What changed inside rigid parts waits for the next update, unless the `whole` is asked for.
         """
-        if not self.tree.run.counts.item(ws.TOUCHED):
+        if not self.tree.run.counts.item(ws.CHANGED):
             return
         if self._changes_are_few and not whole and not self._forces.act:
             if not self._is_renewed:
@@ -318,7 +318,7 @@ class ActiveRegion:
         """What changes now needs no new gathering; if that is so of all that changed before, neither does the whole."""
         self._is_renewed = False
         self.ahead.note_other_biases()
-        self._changes_are_few = self._changes_are_few or not self.tree.run.counts[ws.TOUCHED]
+        self._changes_are_few = self._changes_are_few or not self.tree.run.counts[ws.CHANGED]
 
     # --------------------------------------------------------------------------------------------------------- checkpoints
 
@@ -380,7 +380,7 @@ class ActiveRegion:
         write(self._saved_arrays(), saved)  # what was formed on the way is not what was saved
         self.moving.restore(saved)
         self._forces.restore(saved)
-        run.counts[ws.TOUCHED] = 0
+        run.counts[ws.CHANGED] = 0
         self.are_waiting = True  # or not: the next step finds out
 
     def _reopen(self, opened: IntArray, flags: NDArray[np.uint8]) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from linkwork.adaptive import workspace as ws
 from linkwork.adaptive.adaptive_tree import AdaptiveTree
 from linkwork.adaptive.dynamics.region import region
-from linkwork.adaptive.nodes import touch_joints
+from linkwork.adaptive.nodes import mark_joints
 from linkwork.core.arrays import IntArray
 from linkwork.errors import StateError
 from linkwork.model.layout import DOF, FIXED, KIND
@@ -52,7 +52,7 @@ class Pins(dict[int, int]):
 
     def rebuild(self, i: int) -> None:
         """The joint moves otherwise than before: the matrices of all nodes that it is part of are others."""
-        touch_joints(self._tree.table, np.array([i], dtype=np.int64), ws.STALE | ws.RENEW | ws.REBUILD)
+        mark_joints(self._tree.table, np.array([i], dtype=np.int64), ws.STALE | ws.RENEW | ws.REBUILD)
 
     def release(self) -> None:
         """No joint is pinned, and none is wanted."""

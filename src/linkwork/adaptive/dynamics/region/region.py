@@ -69,11 +69,11 @@ def perform_task(table, moving, task, joint, settings):
     if task == FINISH:  # at the state of the update, whatever has moved since
         return finish_update(plan, mechanism, c, run, settings)
     renewed = False
-    touched = run.counts[ws.TOUCHED] != 0
+    has_changed = run.counts[ws.CHANGED] != 0
     if task != PREPARE and task != REOPEN:
         write_back(moving, mechanism, run, reduced)
-        if run.counts[ws.TOUCHED] != 0:
-            renewed = renew_touched(plan, mechanism, c, run)
+        if run.counts[ws.CHANGED] != 0:
+            renewed = renew_changed(plan, mechanism, c, run)
     run.counts[ws.KEPT] = 0
     bad = OK
     if task == PREPARE:
@@ -96,7 +96,7 @@ def perform_task(table, moving, task, joint, settings):
         close_some(plan, mechanism, c, run, settings)
     if task == ASSEMBLE or task == CLOSE:  # nothing that moves is other than before
         run.counts[ws.KEPT] = 1
-        if not touched:
+        if not has_changed:
             return bad
     if run.counts[ws.KEPT] != 0 and renewed:
         run.counts[ws.KEPT] = 0
@@ -243,10 +243,10 @@ def freeze_joint(table, moving, plan, mechanism, c, run, reduced, i):
 
 
 @routine
-def renew_touched(plan, mechanism, c, run):
-    """Inertias and wrenches of rigid nodes that were touched; whether there were any."""
+def renew_changed(plan, mechanism, c, run):
+    """Inertias and wrenches of rigid nodes in which something changed; whether there were any."""
     renewed = False
-    run.counts[ws.TOUCHED] = 0
+    run.counts[ws.CHANGED] = 0
     run.counts[ws.HEAP_COUNT] = 0
     sort_open(run.opened, run.heap, run.counts)
     for k in range(run.counts[ws.OPEN_COUNT]):
@@ -279,7 +279,7 @@ def prepare_everything(table, plan, mechanism, c, run, reduced):
     run.counts[ws.OPEN_COUNT] = count
     run.counts[ws.SORTED_COUNT] = count
     run.counts[ws.ACTIVE_COUNT] = 0
-    run.counts[ws.TOUCHED] = 0
+    run.counts[ws.CHANGED] = 0
     reduced.counts[PIECES] = 0
     bad = assemble_opened(plan, mechanism, c, run, ws.OPEN)
     if bad >= 0:

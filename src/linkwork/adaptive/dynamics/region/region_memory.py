@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from linkwork.adaptive.allocation import allocate
 from linkwork.adaptive.dynamics.reduced.reduced import COUNTS, Reduced
 from linkwork.adaptive.workspace import Bundles
-from linkwork.core.arrays import FloatArray, IntArray, untouched
+from linkwork.core.arrays import FloatArray, IntArray, lazy_zeros
 from linkwork.dynamics.quantities.motion import body_poses
 from linkwork.errors import StateError
 from linkwork.model.kernels.joint_kernels import helical_twist
@@ -28,7 +28,7 @@ def tables_to_gather(model: Model) -> list[NDArray[Any]]:
 
 
 def _like(array: NDArray[Any]) -> NDArray[Any]:
-    return untouched(array.shape[0], array.shape[1] if array.ndim == 2 else None, array.dtype.type)
+    return lazy_zeros(array.shape[0], array.shape[1] if array.ndim == 2 else None, array.dtype.type)
 
 
 def make_bundles(model: Model, state: State, weights: tuple[FloatArray, FloatArray], has_contact: bool) -> Bundles:

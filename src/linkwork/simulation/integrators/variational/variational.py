@@ -139,8 +139,8 @@ def keep_start(table, h):
     s = moving_of(table)
     x = constraints_of(table)
     outside_wrenches(table)
-    for m in range(x.touched.shape[0]):
-        add_to6(s.change, x.touched[m], newton.FORCE, load6(x.wrenches, m, 0))
+    for m in range(x.constrained.shape[0]):
+        add_to6(s.change, x.constrained[m], newton.FORCE, load6(x.wrenches, m, 0))
     kinetic = 0.0
     for i in range(s.tree.shape[0]):
         store9(s.change, i, newton.R_0, load9(s.work, i, R_))
