@@ -134,7 +134,7 @@ class EveryNode:
         if kind == BODY or role == TOP:
             return found
         found |= zip(("phi22", "b2"), self._rows(self.solver.phi, at + PHI22), strict=True)
-        cross, _ = self._rows(self.solver.coef, self.solver.block[node])
+        cross, _ = self._rows(self.solver.node_data, self.solver.block[node])
         return {**found, "phi12": cross if role == LOWER else cross.T}
 
     @staticmethod
@@ -321,7 +321,7 @@ def test_cores_do_not_change_a_bit(threads, make_tree, rng):
         for _ in range(3):  # threads finish in another order every time
             expected = solve_dca(one, *state, effort, NO_WRENCHES)
             assert (solve_dca(many, *state, effort, NO_WRENCHES) == expected).all()
-            assert (many.coef == one.coef).all()
+            assert (many.node_data == one.node_data).all()
             assert (many.reactions() == one.reactions()).all()
 
 
@@ -362,8 +362,8 @@ def test_quasi_statics_is_the_same_equation_at_rest(tree, rng, make_loads):
     solver = DcaSolver(tree)
     qdd = solve_dca(solver, *still, loads.effort, loads.wrenches)
     assert not solver.twist.any()
-    assert (solver.hinge[:, 12:18] == 0.0).all()  # c
-    assert (solver.hinge[:, 18:24] == loads.wrenches).all()  # external wrench, no gyroscopic one
+    assert (solver.joint_data[:, 12:18] == 0.0).all()  # c
+    assert (solver.joint_data[:, 18:24] == loads.wrenches).all()  # external wrench, no gyroscopic one
     assert close(qdd, lw.forward_dynamics(tree, still, loads.effort, loads.wrenches, algorithm="dense"))
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.contact.rays import RayCaster
+from linkwork.sensing.rays import RayCaster
 
 SHAPES = {
     "box": lw.Box((0.4, 0.6, 0.8)),

@@ -347,7 +347,7 @@ def test_many_updates_and_steps_write_nothing_far_away(rng):
     run, c, plan = sim.view.tree.run, sim.view.tree.coefficients, sim.view.tree.plan
     rows = (c.composite, run.twist, run.relative, run.world, run.value, run.speed, sim.view.region.reduced.pose)
     before = [array.copy() for array in rows]
-    flat = (c.columns, c.factor, c.kept, c.handed_up)
+    flat = (c.columns, c.factor, c.node_data, c.handed_up)
     flat_before = [array.copy() for array in flat]
     report = sim.step(1e-4, 100)
     assert report.n_active == 20

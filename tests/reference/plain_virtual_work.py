@@ -36,7 +36,7 @@ def plain_virtual_work(
     for k, body in enumerate(links.body.tolist()):
         own = slice(6 * k, 6 * k + 6)
         inverse_inertia[own, own] = np.linalg.inv(body_inertia(model, body) / links.pieces[body])
-        force[own] += solver.hinge[body, H_F : H_F + 6] / links.pieces[body]
+        force[own] += solver.joint_data[body, H_F : H_F + 6] / links.pieces[body]
         if links.is_weld[k]:
             X, c, B, J, carried = np.eye(6), np.zeros(6), np.eye(6), np.zeros(6), np.zeros(6)
         else:

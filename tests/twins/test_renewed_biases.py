@@ -27,7 +27,7 @@ def biases(sim):
             found.append(c.handed_up[slot + PHI22 + 6 : slot + PHI22 + 48 : 8])
         if kind in (JOIN, HANG):
             o = block + (JOIN_L if kind == JOIN else HANG_L) + L_BETA
-            found.append(c.kept[o : o + 6])
+            found.append(c.node_data[o : o + 6])
     return np.concatenate(found)
 
 

@@ -13,6 +13,7 @@ from linkwork.assembly.node_table import HANG, INDEX, JOIN, NODE_KIND
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.bundles import describe
 from linkwork.dynamics.inputs import as_array
+from linkwork.dynamics.paths.path_data import PathData, path_data
 from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.simulation.loading.acting import JointForces, present_efforts
@@ -38,6 +39,12 @@ class AdaptiveTree:
         self.run = run._replace(effort=joints.effort, motor=joints.motor, wrench=loads.wrench)
         self._more = more
         self.table = describe(self.plan, self.mechanism, self.coefficients, self.run, *more)
+
+    def paths(self) -> PathData:
+        """What path queries read, wherever paths are open and up to date, with memory for one question at a time."""
+        plan, mechanism, c = self.plan, self.mechanism, self.coefficients
+        coefficients = c.joint_data, c.node_data, c.dof_rows, c.effort_sum
+        return path_data(plan.nodes, plan.block, mechanism.tree, *coefficients, mechanism.gravity)
 
     # ------------------------------------------------------------------------------------------------------- what changes
 

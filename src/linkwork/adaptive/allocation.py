@@ -92,12 +92,12 @@ def _allocate_tree(model: Model, in_motion: bool) -> tuple[Plan, Coefficients]:
         solver.assembly.joint,
     )
     return plan, Coefficients(
-        solver.hinge,
+        solver.joint_data,
         solver.S,
-        solver.total,
-        solver.coef,
+        solver.effort_sum,
+        solver.node_data,
         aligned_zeros(room),
-        solver.freedom,
+        solver.dof_rows,
         aligned_zeros(room if in_motion else 0),
         aligned_zeros(int(factor_sizes.sum())),
         rows,

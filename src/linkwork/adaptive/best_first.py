@@ -47,7 +47,16 @@ def begin_solve(mechanism, run, unit):
 def compute_node(plan, mechanism, c, run, node, qdd):
     """Solves a node's joint and hands its children their inputs; adds the joint's part of the metric."""
     substitute_node(
-        plan.nodes, plan.block, node, mechanism.tree, c.joint_data, c.effort_sum, c.kept, c.dof_rows, run.inputs, qdd
+        plan.nodes,
+        plan.block,
+        node,
+        mechanism.tree,
+        c.joint_data,
+        c.effort_sum,
+        c.node_data,
+        c.dof_rows,
+        run.inputs,
+        qdd,
     )
     sums = run.metric_sums
     own = 0.0

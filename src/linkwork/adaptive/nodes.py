@@ -23,7 +23,7 @@ def node_arrays(plan, mechanism, c):
     """What `assemble_node` works on."""
     return NodeArrays(
         plan.nodes, plan.block, plan.slot, mechanism.tree, mechanism.body, mechanism.dof, c.joint_data, c.S,
-        c.effort_sum, c.kept, c.handed_up, c.dof_rows, c.scratch,
+        c.effort_sum, c.node_data, c.handed_up, c.dof_rows, c.scratch,
     )  # fmt: skip
 
 

@@ -64,7 +64,7 @@ class Plan(NamedTuple):
     """Where things are: depends on the model only."""
 
     nodes: Int2  # (N, 8)
-    block: Int1  # (N,)  coefficients of a node in `kept`
+    block: Int1  # (N,)  coefficients of a node in `node_data`
     slot: Int1  # (N,)  and in `handed_up`
     factor_at: Int1  # (N,)  its factor in `factor`
     columns_at: Int1  # (N,)  its velocity columns in `columns`
@@ -94,7 +94,7 @@ class Coefficients(NamedTuple):
     joint_data: Float2  # (n, 24)  pose and bias of each joint, wrench on each body
     S: Float2  # (nv or 0, 6)
     effort_sum: Float1  # (nv,)  efforts with those of springs, dampers and motors
-    kept: Float1  # what the way back needs
+    node_data: Float1  # what the way back needs
     handed_up: Float1  # what the parent node needs
     dof_rows: Float1  # rows of N⁻¹ and columns of L⁻¹S of joints with several freedoms
     columns: Float1  # velocity columns (dynamics)

@@ -116,7 +116,7 @@ class _Builder:
         if isinstance(shape, Plane):
             return solids.PLANE, zero, (0, 0), zero, zero
         if isinstance(shape, HeightField):
-            return self._mesh(_field_triangles(shape))
+            return self._mesh(field_triangles(shape))
         if isinstance(shape, Mesh):
             corners = mesh_files.without_slivers(mesh_files.read_triangles(shape.path or shape.file, shape.scale))
             if not len(corners):
@@ -242,7 +242,7 @@ def mean_size(table: ShapeTable) -> float:
     return float(chosen.max(axis=1).mean()) if len(chosen) else 1.0
 
 
-def _field_triangles(field: HeightField) -> FloatArray:
+def field_triangles(field: HeightField) -> FloatArray:
     """Two triangles per cell, turned upward, shape (m, 3, 3)."""
     z = np.array(field.heights, dtype=float)
     rows, columns = z.shape

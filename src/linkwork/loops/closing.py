@@ -17,6 +17,7 @@ from linkwork.core.messages.deprecation import once_positional
 from linkwork.dynamics.dca.solver import DcaSolver
 from linkwork.dynamics.front import dca_solver, forward_dynamics
 from linkwork.dynamics.inputs import NO_EFFORT, NO_WRENCHES, as_model, as_state
+from linkwork.dynamics.paths.path_data import solver_paths
 from linkwork.errors import ModelError, StateError
 from linkwork.loops.assembling import Assembly, assemble_loops
 from linkwork.loops.factors import Factors
@@ -135,7 +136,7 @@ def _factors(system: LoopSystem, q: FloatArray) -> Factors:
     solver = loop_solver(model)
     solver.prepare(q, np.zeros(model.nv), NO_EFFORT, NO_WRENCHES)
     bad = solver.assemble()
-    A = system.matrix(solver)
+    A = system.matrix(solver_paths(solver), solver.assembly.leaf)
     if bad >= 0 or not np.isfinite(A).all():
         joint = f" at joint '{model.joint_names[bad]}'" if bad >= 0 else ""
         raise StateError(

@@ -16,6 +16,7 @@ from linkwork.core.checks import not_negative
 from linkwork.core.messages.describe import tabled
 from linkwork.dynamics.front import forward_dynamics, solve_dca
 from linkwork.dynamics.inputs import as_effort, as_model, as_state, as_wrenches
+from linkwork.dynamics.paths.path_data import solver_paths
 from linkwork.errors import StateError
 from linkwork.loops.closing import loop_solver
 from linkwork.loops.factors import Factors, unmet
@@ -70,7 +71,8 @@ def constrained_dynamics(
     _refuse_open(plan, system, largest_gap)
     solver = loop_solver(model)
     solve_dca(solver, q, v, load, external)  # also tells what is wrong with loads
-    A, free = system.matrix(solver), system.accelerations(solver)
+    data, leaf = solver_paths(solver), solver.assembly.leaf
+    A, free = system.matrix(data, leaf), system.accelerations(data, leaf)
     right = -unmet(system, free, 2.0 * rate * system.slip + rate * rate * system.gap)
     factors = Factors(A, system.free_answers())
     force = factors.solve(right)

@@ -30,6 +30,7 @@ from linkwork.derivatives.stepping.accelerations import SOLVERS
 from linkwork.derivatives.sweeps.seeds import accelerations_of, seeded
 from linkwork.dynamics.front import solve_dca
 from linkwork.dynamics.inputs import as_effort, as_state, as_wrenches, refuse_couplings
+from linkwork.dynamics.paths.path_data import solver_paths
 from linkwork.dynamics.quantities.motion import body_jacobian
 from linkwork.errors import StateError
 from linkwork.loops.closing import loop_solver
@@ -59,7 +60,9 @@ class ClosedPull:
         self.a = accelerations_of(self.pull)
         solver = loop_solver(model)
         solve_dca(solver, state.q, state.v, as_effort(model, effort), np.zeros((0, 6)))
-        self.factors = Factors(self.system.matrix(solver), self.system.free_answers())
+        self.factors = Factors(
+            self.system.matrix(solver_paths(solver), solver.assembly.leaf), self.system.free_answers()
+        )
         self.reactions = solution.reactions  # T λ of each loop, in B
         self.loop_wrenches = reaction_wrenches(self.plan, self.system, self.reactions)  # on the bodies, (n, 6)
 

@@ -12,7 +12,7 @@ from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.bundles import describe
 from linkwork.dynamics import kinematics
 from linkwork.dynamics.paths import path_queries as paths
-from linkwork.dynamics.paths.path_data import Answers, solver_paths
+from linkwork.dynamics.paths.path_data import PathData
 from linkwork.errors import ModelError, StateError
 from linkwork.loops import frames as fr
 from linkwork.loops.frames import constraint_rows
@@ -198,12 +198,14 @@ class LoopSystem:
         pairs = zip(self.plan.rows, self.bases, strict=True)
         return np.array([T @ force[rows] for rows, T in pairs]).reshape(-1, 6)
 
-    def matrix(self, solver: Answers) -> FloatArray:
-        """J M⁻¹ Jᵀ, shape (p, p), from the coefficients of a solver assembled at the same q. Cost: O(p² log n)."""
+    def matrix(self, data: PathData, leaf: IntArray) -> FloatArray:
+        """J M⁻¹ Jᵀ, shape (p, p), from coefficients of an assembly tree at the same q. Cost: O(p² log n).
+
+        leaf: node of each body.
+        """
         plan = self.plan
-        leaves = self._leaves(solver)
+        leaves = self._leaves(leaf)
         answers = np.zeros((6 * plan.bodies.size, 6 * plan.bodies.size))
-        data = solver_paths(solver)
         paths.response_matrix(describe(data), leaves, answers)
         A = self.C @ answers @ self.C.T
         return 0.5 * (A + A.T)
@@ -213,21 +215,20 @@ class LoopSystem:
         rows = self.C.reshape(self.plan.count, -1, 6)
         return np.asarray(np.einsum("pmi,mij,pmj->p", rows, self.plan.mobility, rows))
 
-    def accelerations(self, solver: Answers) -> FloatArray:
-        """Of the joined bodies at the solver's loads, stacked, shape (6 m,), in a world that accelerates by -g."""
+    def accelerations(self, data: PathData, leaf: IntArray) -> FloatArray:
+        """Of the joined bodies under the loads in `data`, stacked, shape (6 m,), in a world that accelerates by -g."""
         out = np.zeros((self.plan.bodies.size, 6))
-        data = solver_paths(solver)
         table = describe(data)
-        for row, leaf in zip(out, self._leaves(solver).tolist(), strict=True):
-            if leaf < 0:
+        for row, node in zip(out, self._leaves(leaf).tolist(), strict=True):
+            if node < 0:
                 row[3:] = -self.plan.model.gravity
             else:
-                row[:] = paths.actual_acceleration(table, leaf)
+                row[:] = paths.actual_acceleration(table, node)
         return out.ravel()
 
-    def _leaves(self, solver: Answers) -> IntArray:
+    def _leaves(self, leaf: IntArray) -> IntArray:
         bodies = self.plan.bodies
-        return np.where(bodies >= 0, solver.assembly.leaf[bodies], -1).astype(np.int64)
+        return np.where(bodies >= 0, leaf[bodies], -1).astype(np.int64)
 
 
 def loop_plan(model: Model) -> LoopPlan:

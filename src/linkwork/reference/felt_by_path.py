@@ -23,7 +23,7 @@ def feel_by_path(paths, ports, wrench, felt):
     d = path_data_of(paths)
     w = to_body(p, 0, given_wrench(wrench))
     more = sub6(w, to_body(p, 0, load6(p.applied, 0, 0)))
-    count = climb(paths, p.leaf[0], times_block(d.coef, d.block[p.leaf[0]], more))
+    count = climb(paths, p.leaf[0], times_block(d.node_data, d.block[p.leaf[0]], more))
     a = add6(descend(paths, ZERO6, False, p.leaf[0], count), acceleration_at(paths, p.leaf[0]))
     a = add6(a, join((0.0, 0.0, 0.0), tmatvec3(load9(p.pose, 0, 0), (d.gravity[0], d.gravity[1], d.gravity[2]))))
     inertia = load10(p.body, p.bodies[0], INERTIA)

@@ -36,7 +36,7 @@ class PlainDca:
         solver = DcaSolver(model, threads=1)  # only for poses, velocity terms and efforts, which are not on trial here
         solver.prepare(*as_state(model, state), as_effort(model, effort), as_wrenches(model, wrenches))
         self.joints = [joint_data(solver, i) for i in range(model.n_bodies)]
-        self.forces = solver.hinge[:, H_F : H_F + 6].copy()
+        self.forces = solver.joint_data[:, H_F : H_F + 6].copy()
         self.nodes: list[eq.Cluster | eq.Branch] = []
         for row in self.assembly.nodes:
             self.nodes.append(self._node(row))
@@ -86,14 +86,16 @@ class PlainDca:
 
 def joint_data(solver: DcaSolver, i: int) -> eq.Joint:
     arrays = solver.model.arrays
-    R = solver.hinge[i, H_R : H_R + 9]
-    X = motion_matrix(R, solver.hinge[i, H_P : H_P + 3])
+    R = solver.joint_data[i, H_R : H_R + 9]
+    X = motion_matrix(R, solver.joint_data[i, H_P : H_P + 3])
     rows = solver.model.v_slice(i)
     if arrays.tree[i, layout.KIND] == layout.HELICAL:
         S = np.array(helical_twist(arrays.body, i)).reshape(6, 1)
     else:
         S = solver.S[rows].T
-    return eq.Joint(X, S, solver.hinge[i, H_C : H_C + 6], solver.total[rows], arrays.dof[rows, layout.ARMATURE])
+    return eq.Joint(
+        X, S, solver.joint_data[i, H_C : H_C + 6], solver.effort_sum[rows], arrays.dof[rows, layout.ARMATURE]
+    )
 
 
 def body_inertia(model: Model, i: int) -> Array:

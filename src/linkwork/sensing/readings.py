@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.contact.rays import RayCaster
 from linkwork.core.arrays import FloatArray
 from linkwork.errors import ModelError, StateError
 from linkwork.model.model import Model
@@ -24,6 +23,7 @@ from linkwork.model.sensors import (
     Velocity,
 )
 from linkwork.sensing.moment import Moment
+from linkwork.sensing.rays import RayCaster
 from linkwork.spatial.rotations import matrix_quaternion
 
 Reading = Callable[[Moment], FloatArray]

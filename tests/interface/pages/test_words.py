@@ -24,6 +24,8 @@ SLIPS = {
     "arrows that hide": r"behind the arrows?\b",
     "obeyed and told": r"\bobeyed, and told\b",
     "extras of an index that has none": r"pip install '?linkwork\[",
+    "'touch' for what changed, and for memory": r"\btouch_(path|bodies|joints)\b|\brenew_touched\b|\buntouched\(",
+    "two names for one array of the assembly tree": r"\bsolver\.(hinge|coef|freedom|total)\b|\bc\.kept\b",
 }
 
 
@@ -58,6 +60,8 @@ def test_no_slip(slip):
         ("doors", "checked at the door"),
         ("'a' for 'per' after a noun", "two torsions a residue"),
         ("people for things", "Who moves when: a map"),
+        ("'touch' for what changed, and for memory", "touch_bodies(table, bodies)"),
+        ("two names for one array of the assembly tree", "row = solver.hinge[i]"),
         ("arrows that hide", "prints what it says behind the arrows"),
         ("obeyed and told", "limits are obeyed, and told"),
         ("extras of an index that has none", "pip install 'linkwork[plots]'"),

@@ -145,7 +145,7 @@ def make_factor(layout: FactorLayout) -> tuple[Any, Any]:
     @inlined
     def body_rows(plan, c, node, branch):
         """Rows of a body's branches: their input is its acceleration a = Φ F + b(ω)."""
-        phi = load_rows(c.kept, plan.block[node])
+        phi = load_rows(c.node_data, plan.block[node])
         if in_motion:
             b = load_rows(c.columns, plan.columns_at[node])
             phi = set_lane(phi, 6, get_lane(b, 6))
@@ -172,19 +172,19 @@ def make_factor(layout: FactorLayout) -> tuple[Any, Any]:
         o = plan.block[node] + (HANG_L if hang else JOIN_L)
         upper = nodes[node, LEFT]
         lower = upper if hang else nodes[node, RIGHT]
-        L, d = load_ldl(c.kept, o)
-        T = motion_rows_to_child(R, p, identity_rows() if hang else load_rows(c.kept, plan.block[upper]))
+        L, d = load_ldl(c.node_data, o)
+        T = motion_rows_to_child(R, p, identity_rows() if hang else load_rows(c.node_data, plan.block[upper]))
         if in_motion:
             G = load_rows(c.scratch, GAP)
             T = set_lane(forward(L, T), 6, get_lane(G, 6))
             rest = own_rows(mechanism, c, i, o, d, set_lane(G, 6, ZERO6), of_m, 0.0, two)
             store_map(scratch, FROM_M, R, p, backward(L, scale_rows(d, rest)), hang)
         else:
-            T = forward(L, set_lane(T, 6, flat6(c.kept, o + L_BETA)))
+            T = forward(L, set_lane(T, 6, flat6(c.node_data, o + L_BETA)))
         rest = own_rows(mechanism, c, i, o, d, T, 0, 1.0, two)
         store_map(scratch, FROM_1, R, p, backward(L, scale_rows(d, rest)), hang)
         if two:
-            U = forward(L, set_lane(load_rows(c.kept, plan.block[lower]), 6, ZERO6))
+            U = forward(L, set_lane(load_rows(c.node_data, plan.block[lower]), 6, ZERO6))
             minus = scale_rows((-1.0, -1.0, -1.0, -1.0, -1.0, -1.0), U)
             rest = own_rows(mechanism, c, i, o, d, minus, of_f2, 0.0, two)
             store_map(scratch, FROM_2, R, p, backward(L, scale_rows(d, rest)), hang)
@@ -209,9 +209,9 @@ def make_factor(layout: FactorLayout) -> tuple[Any, Any]:
         width = row_2 if two else row_1
         Z = T
         if tree[i, KIND] == HELICAL:
-            s = flat6(c.kept, o + L_S)
+            s = flat6(c.node_data, o + L_S)
             k = combine((d[0] * s[0], d[1] * s[1], d[2] * s[2], d[3] * s[3], d[4] * s[4], d[5] * s[5]), T)
-            row = c.kept[o + L_N] * ((effort * c.effort_sum[j]) * unit_lane(6) - k)
+            row = c.node_data[o + L_N] * ((effort * c.effort_sum[j]) * unit_lane(6) - k)
             vstore(c.factor_scratch, STACK + group, math.sqrt(mechanism.weight[j]) * row)
             Z = sub_outer(T, s, splat(0.0) - row)
         else:

@@ -55,12 +55,12 @@ def lose_body(plan, mechanism, c, node):
     worst = 1.0
     for r in range(6):
         own = mechanism.body[i, INERTIA + (4 if r == 0 else (7 if r == 1 else (9 if r == 2 else 0)))]
-        worst = larger(worst, c.kept[o + 9 * r] * own)
+        worst = larger(worst, c.node_data[o + 9 * r] * own)
         if left >= 0:
-            worst = larger(worst, c.kept[o + 9 * r] * c.lost[left, LOST_1 + r])
+            worst = larger(worst, c.node_data[o + 9 * r] * c.lost[left, LOST_1 + r])
     for r in range(6):
-        c.lost[node, LOST_1 + r] = worst * c.kept[o + 9 * r]
-        c.lost[node, LOST_2 + r] = worst * c.kept[o + 9 * r]
+        c.lost[node, LOST_1 + r] = worst * c.node_data[o + 9 * r]
+        c.lost[node, LOST_2 + r] = worst * c.node_data[o + 9 * r]
 
 
 @inlined
@@ -74,7 +74,7 @@ def lose_stretch(plan, c, node):
     )
     at = plan.slot[node] + PHI11
     for r in range(6):
-        worst = larger(worst, c.handed_up[at + 9 * r] * c.kept[plan.block[node] + JOIN_SOLID + 9 * r])
+        worst = larger(worst, c.handed_up[at + 9 * r] * c.node_data[plan.block[node] + JOIN_SOLID + 9 * r])
     for r in range(6):
         c.lost[node, LOST_1 + r] = worst * c.handed_up[at + 9 * r]
     if nodes[node, ROLE] != TOP:
@@ -105,7 +105,7 @@ def lose_hang(plan, c, node):
     for r in range(6):
         c.lost[node, LOST_1 + r] = e * c.handed_up[plan.slot[node] + 9 * r]
     X = motion_rows_to_child(load9(c.joint_data, i, H_R), load3(c.joint_data, i, H_P), identity_rows())
-    L, d = load_ldl(c.kept, plan.block[node] + HANG_L)
+    L, d = load_ldl(c.node_data, plan.block[node] + HANG_L)
     T = forward(L, X)
     for k in range(6):
         vstore(c.scratch, 8 * k, T[k])

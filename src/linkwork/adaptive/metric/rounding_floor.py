@@ -95,7 +95,7 @@ def joint_floor(plan, mechanism, coefficients, run, node, once):
     """
     nodes = plan.nodes
     tree = mechanism.tree
-    kept = coefficients.kept
+    data = coefficients.node_data
     i = nodes[node, INDEX]
     at = node * dca.INPUT_COLUMNS
     hang = nodes[node, NODE_KIND] == HANG
@@ -110,7 +110,7 @@ def joint_floor(plan, mechanism, coefficients, run, node, once):
             x = abs(run.inputs[at + dca.IN_1 + r])
         else:
             for c in range(6):
-                x += abs(kept[left + 8 * r + c] * run.inputs[at + dca.IN_1 + c])
+                x += abs(data[left + 8 * r + c] * run.inputs[at + dca.IN_1 + c])
         if r < 3:
             upper_w += x
         else:
@@ -118,32 +118,32 @@ def joint_floor(plan, mechanism, coefficients, run, node, once):
     arm = 0.0
     for c in range(3):
         arm += abs(coefficients.joint_data[i, dca.H_P + c])
-    rows = lower_part(nodes, node, plan.block, kept, run.inputs, at, hang)
+    rows = lower_part(nodes, node, plan.block, data, run.inputs, at, hang)
     y = (
-        upper_w + rows[0] + abs(kept[o + dca.L_BETA]),
-        upper_w + rows[1] + abs(kept[o + dca.L_BETA + 1]),
-        upper_w + rows[2] + abs(kept[o + dca.L_BETA + 2]),
-        upper_v + arm * upper_w + rows[3] + abs(kept[o + dca.L_BETA + 3]),
-        upper_v + arm * upper_w + rows[4] + abs(kept[o + dca.L_BETA + 4]),
-        upper_v + arm * upper_w + rows[5] + abs(kept[o + dca.L_BETA + 5]),
+        upper_w + rows[0] + abs(data[o + dca.L_BETA]),
+        upper_w + rows[1] + abs(data[o + dca.L_BETA + 1]),
+        upper_w + rows[2] + abs(data[o + dca.L_BETA + 2]),
+        upper_v + arm * upper_w + rows[3] + abs(data[o + dca.L_BETA + 3]),
+        upper_v + arm * upper_w + rows[4] + abs(data[o + dca.L_BETA + 4]),
+        upper_v + arm * upper_w + rows[5] + abs(data[o + dca.L_BETA + 5]),
     )
     t0 = y[0]
-    t1 = y[1] + abs(kept[o]) * t0
-    t2 = y[2] + abs(kept[o + 1]) * t0 + abs(kept[o + 2]) * t1
-    t3 = y[3] + abs(kept[o + 3]) * t0 + abs(kept[o + 4]) * t1 + abs(kept[o + 5]) * t2
-    t4 = y[4] + abs(kept[o + 6]) * t0 + abs(kept[o + 7]) * t1 + abs(kept[o + 8]) * t2 + abs(kept[o + 9]) * t3
-    t5 = y[5] + abs(kept[o + 10]) * t0 + abs(kept[o + 11]) * t1 + abs(kept[o + 12]) * t2
-    t5 += abs(kept[o + 13]) * t3 + abs(kept[o + 14]) * t4
+    t1 = y[1] + abs(data[o]) * t0
+    t2 = y[2] + abs(data[o + 1]) * t0 + abs(data[o + 2]) * t1
+    t3 = y[3] + abs(data[o + 3]) * t0 + abs(data[o + 4]) * t1 + abs(data[o + 5]) * t2
+    t4 = y[4] + abs(data[o + 6]) * t0 + abs(data[o + 7]) * t1 + abs(data[o + 8]) * t2 + abs(data[o + 9]) * t3
+    t5 = y[5] + abs(data[o + 10]) * t0 + abs(data[o + 11]) * t1 + abs(data[o + 12]) * t2
+    t5 += abs(data[o + 13]) * t3 + abs(data[o + 14]) * t4
     t = (t0, t1, t2, t3, t4, t5)
-    growth = pivot_growth(kept, o)
+    growth = pivot_growth(data, o)
     j = tree[i, V]
     total = 0.0
     if tree[i, KIND] == HELICAL:
         x = abs(coefficients.effort_sum[j])
         for r in range(6):
-            s = abs(kept[o + dca.L_S + r])
-            x += s * kept[o + dca.L_D + r] * (t[r] + once * growth[r] * (t[r] + s * abs(run.qdd[j])))
-        x *= kept[o + dca.L_N]
+            s = abs(data[o + dca.L_S + r])
+            x += s * data[o + dca.L_D + r] * (t[r] + once * growth[r] * (t[r] + s * abs(run.qdd[j])))
+        x *= data[o + dca.L_N]
         return math.sqrt(mechanism.weight[j]) * x * run.metric_sums[UNIT]
     dof_rows = coefficients.dof_rows
     n = tree[i, DOF]
@@ -156,7 +156,7 @@ def joint_floor(plan, mechanism, coefficients, run, node, once):
                 for c in range(n):
                     e += abs(dof_rows[(j + c) * dca.FREEDOM_COLUMNS + dca.F_S + r] * run.qdd[j + c])
                 s = abs(dof_rows[(j + b) * dca.FREEDOM_COLUMNS + dca.F_S + r])
-                k += s * kept[o + dca.L_D + r] * (t[r] + once * growth[r] * e)
+                k += s * data[o + dca.L_D + r] * (t[r] + once * growth[r] * e)
             x += abs(dof_rows[(j + a) * dca.FREEDOM_COLUMNS + dca.F_N + b]) * k
         x *= run.metric_sums[UNIT]
         total += mechanism.weight[j + a] * x * x
@@ -164,17 +164,17 @@ def joint_floor(plan, mechanism, coefficients, run, node, once):
 
 
 @inlined
-def pivot_growth(kept, o):
+def pivot_growth(data, o):
     """Mᵣᵣ/Dᵣ of the six pivots; the diagonal of M = L D Lᵀ is formed again from what is kept."""
-    d0, d1, d2 = kept[o + dca.L_D], kept[o + dca.L_D + 1], kept[o + dca.L_D + 2]
-    d3, d4, d5 = kept[o + dca.L_D + 3], kept[o + dca.L_D + 4], kept[o + dca.L_D + 5]
-    m1 = square(kept[o]) / d0 + 1.0 / d1
-    m2 = square(kept[o + 1]) / d0 + square(kept[o + 2]) / d1 + 1.0 / d2
-    m3 = square(kept[o + 3]) / d0 + square(kept[o + 4]) / d1 + square(kept[o + 5]) / d2 + 1.0 / d3
-    m4 = square(kept[o + 6]) / d0 + square(kept[o + 7]) / d1 + square(kept[o + 8]) / d2 + square(kept[o + 9]) / d3
+    d0, d1, d2 = data[o + dca.L_D], data[o + dca.L_D + 1], data[o + dca.L_D + 2]
+    d3, d4, d5 = data[o + dca.L_D + 3], data[o + dca.L_D + 4], data[o + dca.L_D + 5]
+    m1 = square(data[o]) / d0 + 1.0 / d1
+    m2 = square(data[o + 1]) / d0 + square(data[o + 2]) / d1 + 1.0 / d2
+    m3 = square(data[o + 3]) / d0 + square(data[o + 4]) / d1 + square(data[o + 5]) / d2 + 1.0 / d3
+    m4 = square(data[o + 6]) / d0 + square(data[o + 7]) / d1 + square(data[o + 8]) / d2 + square(data[o + 9]) / d3
     m4 += 1.0 / d4
-    m5 = square(kept[o + 10]) / d0 + square(kept[o + 11]) / d1 + square(kept[o + 12]) / d2 + square(kept[o + 13]) / d3
-    m5 += square(kept[o + 14]) / d4 + 1.0 / d5
+    m5 = square(data[o + 10]) / d0 + square(data[o + 11]) / d1 + square(data[o + 12]) / d2 + square(data[o + 13]) / d3
+    m5 += square(data[o + 14]) / d4 + 1.0 / d5
     return (1.0, d1 * m1, d2 * m2, d3 * m3, d4 * m4, d5 * m5)
 
 
@@ -184,24 +184,24 @@ def square(x):
 
 
 @inlined
-def lower_part(nodes, node, block, kept, inputs, at, hang):
+def lower_part(nodes, node, block, data, inputs, at, hang):
     """|Φ12| |f2| of a JOIN's lower cluster, row by row."""
     if hang:
         return (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     o = block[nodes[node, RIGHT]]
     return (
-        absolute_row(kept, o, inputs, at),
-        absolute_row(kept, o + 8, inputs, at),
-        absolute_row(kept, o + 16, inputs, at),
-        absolute_row(kept, o + 24, inputs, at),
-        absolute_row(kept, o + 32, inputs, at),
-        absolute_row(kept, o + 40, inputs, at),
+        absolute_row(data, o, inputs, at),
+        absolute_row(data, o + 8, inputs, at),
+        absolute_row(data, o + 16, inputs, at),
+        absolute_row(data, o + 24, inputs, at),
+        absolute_row(data, o + 32, inputs, at),
+        absolute_row(data, o + 40, inputs, at),
     )
 
 
 @inlined
-def absolute_row(kept, o, inputs, at):
+def absolute_row(data, o, inputs, at):
     x = 0.0
     for c in range(6):
-        x += abs(kept[o + c] * inputs[at + dca.IN_2 + c])
+        x += abs(data[o + c] * inputs[at + dca.IN_2 + c])
     return x

@@ -194,7 +194,7 @@ def update_columns(plan, mechanism, c, wrench, node):
         w = set_lane(w, 6, load6(wrench, i, 0))
         if left >= 0:
             w = sub_rows(w, load_rows(c.columns, plan.columns_at[left]))
-        store_rows(c.columns, at, transposed_product(c.kept, plan.block[node], w))
+        store_rows(c.columns, at, transposed_product(c.node_data, plan.block[node], w))
     else:
         a = load_rows(c.columns, plan.columns_at[left])
         b = load_rows(c.columns, plan.columns_at[nodes[node, RIGHT]])
@@ -202,12 +202,12 @@ def update_columns(plan, mechanism, c, wrench, node):
 
 
 @inlined
-def helical_step(mechanism, i, kept, o, d):
+def helical_step(mechanism, i, node_data, o, d):
     """s, D⁻¹s, N⁻¹ and α of `one_freedom`, from what the elimination has kept."""
-    s = flat6(kept, o + L_S)
+    s = flat6(node_data, o + L_S)
     ds = (d[0] * s[0], d[1] * s[1], d[2] * s[2], d[3] * s[3], d[4] * s[4], d[5] * s[5])
     rho = s[0] * ds[0] + s[1] * ds[1] + s[2] * ds[2] + s[3] * ds[3] + s[4] * ds[4] + s[5] * ds[5]
-    n = kept[o + L_N]
+    n = node_data[o + L_N]
     armature = mechanism.dof[mechanism.tree[i, V], ARMATURE]
     return s, ds, n, (1.0 - math.sqrt(armature * n)) / rho
 
@@ -241,13 +241,13 @@ def hang_columns(plan, mechanism, c, node):
     R = load9(c.joint_data, i, H_R)
     p = load3(c.joint_data, i, H_P)
     o = plan.block[node] + HANG_L
-    L, d = load_ldl(c.kept, o)
+    L, d = load_ldl(c.node_data, o)
     beta = first_gap(load_rows(c.columns, plan.columns_at[child]), tmatvec3(R, p))
     G = forward(L, turn_rows(beta, turned_products(R)))
     T = forward(L, motion_rows_to_child(R, p, identity_rows()))
     store_rows(c.scratch, GAP, G)
     if mechanism.tree[i, KIND] == HELICAL:
-        s, ds, n, alpha = helical_step(mechanism, i, c.kept, o, d)
+        s, ds, n, alpha = helical_step(mechanism, i, c.node_data, o, d)
         k = combine(ds, T)
         lift = six_lanes((n * c.effort_sum[mechanism.tree[i, V]]) * k)
         store_rows(c.scratch, 0, scale_rows(d, sub_outer(T, s, alpha * k)))
@@ -273,7 +273,7 @@ def join_columns(plan, mechanism, c, node):
     R = load9(c.joint_data, i, H_R)
     p = load3(c.joint_data, i, H_P)
     o = plan.block[node] + JOIN_L
-    L, d = load_ldl(c.kept, o)
+    L, d = load_ldl(c.node_data, o)
     M = lower_products(nodes, node, c.joint_data, c.composite)
     last = COLUMNS_1 if nodes[upper, NODE_KIND] == BODY else COLUMNS_2
     beta = turn_rows(first_gap(load_rows(c.columns, plan.columns_at[lower]), tmatvec3(R, p)), M)
@@ -281,12 +281,12 @@ def join_columns(plan, mechanism, c, node):
     G = forward(
         L, (b2[0] + beta[0], b2[1] + beta[1], b2[2] + beta[2], b2[3] + beta[3], b2[4] + beta[4], b2[5] + beta[5])
     )
-    T = forward(L, motion_rows_to_child(R, p, load_rows(c.kept, plan.block[upper])))
+    T = forward(L, motion_rows_to_child(R, p, load_rows(c.node_data, plan.block[upper])))
     store_rows(c.scratch, GAP, G)
     at = plan.columns_at[node]
     helical = mechanism.tree[i, KIND] == HELICAL
     if helical:
-        s, ds, n, alpha = helical_step(mechanism, i, c.kept, o, d)
+        s, ds, n, alpha = helical_step(mechanism, i, c.node_data, o, d)
         k = combine(ds, T)
         effort = n * c.effort_sum[mechanism.tree[i, V]]
         store_rows(c.scratch, 0, scale_rows(d, sub_outer(T, s, alpha * k)))
@@ -302,7 +302,7 @@ def join_columns(plan, mechanism, c, node):
         store_rows(c.columns, at + COLUMNS_1, add_effort(b1, -1.0, c.effort_sum, mechanism.tree, i, c.scratch, K1))
     if nodes[node, ROLE] == TOP:
         return
-    U = forward(L, load_rows(c.kept, plan.block[lower]))
+    U = forward(L, load_rows(c.node_data, plan.block[lower]))
     last = COLUMNS_1 if nodes[lower, NODE_KIND] == BODY else COLUMNS_2
     b2 = turn_rows(load_rows(c.columns, plan.columns_at[lower] + last), M)
     if helical:

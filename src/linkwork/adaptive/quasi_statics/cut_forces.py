@@ -7,52 +7,26 @@ come from path queries: O(p² log n + p³) for p constraints. The bound on the e
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from linkwork.adaptive.nodes import mark_bodies
-from linkwork.assembly.plan import Assembly
-from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.errors import StateError
 from linkwork.loops.factors import force_loops
 from linkwork.loops.system import LoopSystem, loop_plan
-from linkwork.model.model import Model
 
 if TYPE_CHECKING:
     from linkwork.adaptive.quasi_statics.simulation import QuasiStatics
 
 
-class TreeAnswers(NamedTuple):
-    """The coefficients that path queries need, by the names they have in `DcaSolver`."""
-
-    assembly: Assembly
-    block: IntArray
-    tree: IntArray
-    hinge: FloatArray
-    coef: FloatArray
-    freedom: FloatArray
-    total: FloatArray
-    model: Model
-
-
 def meet_loops(sim: QuasiStatics, h: float) -> None:
     """Sets the wrenches of all loops for a step of h [s], or for a solve where h is 0. Coefficients must be up to date."""
-    plan, run, c = sim._tree.plan, sim._tree.run, sim._tree.coefficients
+    run, data, leaf = sim._tree.run, sim._tree.paths(), sim._tree.plan.leaf
     loops = loop_plan(sim.model)
-    answers = TreeAnswers(
-        Assembly(plan.nodes, plan.leaf, plan.joint),
-        plan.block,
-        sim._tree.mechanism.tree,
-        c.joint_data,
-        c.kept,
-        c.dof_rows,
-        c.effort_sum,
-        sim.model,
-    )
     system = LoopSystem(loops, run.q, np.zeros(sim.model.nv))
     closing = 2.0 * system.gap / (h * h) if h > 0.0 else 0.0
-    force = force_loops(system, system.matrix(answers), system.accelerations(answers), closing)
+    force = force_loops(system, system.matrix(data, leaf), system.accelerations(data, leaf), closing)
     if not np.isfinite(force).all():
         raise StateError(f"the loops of model '{sim.model.name}' cannot be kept closed: their forces overflow.")
     for k, rows in enumerate(loops.rows):

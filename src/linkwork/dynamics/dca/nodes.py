@@ -46,8 +46,8 @@ from linkwork.spatial.simd import (
 from linkwork.spatial.vectors import add6, sub6, twist_to_child
 
 # Coefficients live in two arrays; matrices are 6 rows of 8.
-# `coef` keeps what the way back needs, at block[node]. BODY: [Φ | b]; b only where branches hang. JOIN: Φ21 for an UPPER
-# cluster, Φ12 for a LOWER one; then L. HANG: L.
+# `node_data` holds what the way back needs, at block[node]. BODY: [Φ | b]; b only where branches hang. JOIN: Φ21 for an
+# UPPER cluster, Φ12 for a LOWER one; then L. HANG: L.
 JOIN_L, HANG_L = 48, 0
 L_D, L_N, L_BETA, L_S = 15, 21, 24, 32  # from L on: 1/D (6); N⁻¹ of a joint of one freedom; β (6); s (6) likewise
 BLOCK_SIZE = (48, 88, 40, 0)  # BODY, JOIN, HANG, SUM
@@ -58,7 +58,7 @@ SOLID_R, SOLID_P, SOLID_B, SOLID_SIZE = 48, 57, 60, 72
 # [Φ | b] for both. HANG, SUM: [K | Xᵀγ]. Once the parent is done a slot may serve another node.
 PHI11, PHI22, SLOT_SIZE = 0, 48, 96
 
-# Columns of `hinge`, one row per body: pose in the parent, bias c of its joint, external less gyroscopic wrench.
+# Columns of `joint_data`, one row per body: pose in the parent, bias c of its joint, external less gyroscopic wrench.
 H_R, H_P, H_C, H_F = 0, 9, 12, 18
 HINGE_COLUMNS = 24
 
@@ -67,7 +67,7 @@ HINGE_COLUMNS = 24
 IN_1, IN_2 = 0, 8
 INPUT_COLUMNS = 16
 
-# Columns of `freedom`, one row for each degree of freedom of joints with several: a row of N⁻¹, a column of L⁻¹S
+# Columns of `dof_rows`, one row for each degree of freedom of joints with several: a row of N⁻¹, a column of L⁻¹S
 F_N, F_S = 0, 8
 FREEDOM_COLUMNS = 16
 
@@ -82,17 +82,17 @@ class NodeArrays(NamedTuple):
     """
 
     nodes: IntArray  # the plan
-    block: IntArray  # where the block of a node begins in `coef`
+    block: IntArray  # where the block of a node begins in `node_data`
     slot: IntArray  # and what it hands up in `phi`
     tree: IntArray
     body: FloatArray
     dof: FloatArray
-    hinge: FloatArray
+    joint_data: FloatArray
     S: FloatArray
-    total: FloatArray  # efforts, with springs and dampers
-    coef: FloatArray
+    effort_sum: FloatArray  # efforts, with springs and dampers
+    node_data: FloatArray
     phi: FloatArray
-    freedom: FloatArray
+    dof_rows: FloatArray
     scratch: FloatArray
 
 
@@ -118,9 +118,9 @@ def store_elimination(a, o, L, d, beta):
 
 
 @inlined
-def plain_body(coef, o, f, phi, at):
+def plain_body(node_data, o, f, phi, at):
     """[Φ | Φ f] of a body without branches."""
-    m = load_rows(coef, o)
+    m = load_rows(node_data, o)
     store_rows(phi, at, set_lane(m, 6, six_lanes(combine(f, m))))
 
 
@@ -162,28 +162,28 @@ def invert_with_bias(m, f, scratch):
 
 
 @inlined
-def body_with_branches(body, hinge, i, coef, o, phi, branch, at, scratch, solid):
+def body_with_branches(body, joint_data, i, node_data, o, phi, branch, at, scratch, solid):
     """Φ = (I + K)⁻¹, b = Φ (f - Xᵀγ): a body that took over its branches. solid: whether it is part of a rigid stretch."""
     m = add21(rigid_lower(load10(body, i, INERTIA)), block_lower(phi, branch))
-    f = sub6(load6(hinge, i, H_F), bias_lane(phi, branch))
+    f = sub6(load6(joint_data, i, H_F), bias_lane(phi, branch))
     if solid:
-        keep_inertia(coef, o + BODY_SOLID, m, f)
+        keep_inertia(node_data, o + BODY_SOLID, m, f)
     rows, ok = invert_with_bias(m, f, scratch)
-    store_rows(coef, o, rows)
+    store_rows(node_data, o, rows)
     store_rows(phi, at, rows)
     return ok
 
 
 @inlined
-def keep_inertia(coef, at, m, f):
+def keep_inertia(node_data, at, m, f):
     """A body of a rigid stretch: [I | F], and itself as its last body."""
     for r in range(6):
         for c in range(r + 1):
-            coef[at + 8 * r + c] = m[r * (r + 1) // 2 + c]
-            coef[at + 8 * c + r] = m[r * (r + 1) // 2 + c]
-        coef[at + 8 * r + 6] = f[r]
+            node_data[at + 8 * r + c] = m[r * (r + 1) // 2 + c]
+            node_data[at + 8 * c + r] = m[r * (r + 1) // 2 + c]
+        node_data[at + 8 * r + 6] = f[r]
     for k in range(9):
-        coef[at + SOLID_R + k] = 1.0 if k % 4 == 0 else 0.0
+        node_data[at + SOLID_R + k] = 1.0 if k % 4 == 0 else 0.0
 
 
 @inlined
@@ -251,15 +251,15 @@ def eliminate_join(x, node):
     upper = x.nodes[node, LEFT]
     lower = x.nodes[node, RIGHT]
     B11 = x.slot[lower] + PHI11
-    R = load9(x.hinge, i, H_R)
-    p = load3(x.hinge, i, H_P)
+    R = load9(x.joint_data, i, H_R)
+    p = load3(x.joint_data, i, H_P)
     p22, b2 = joint_matrix(R, p, x.phi, lower_handle(x.nodes, x.slot, upper), x.scratch)
     m = add21(p22, block_lower(x.phi, B11))
     L, d, ok = ldl6(m)
-    beta = add6(sub6(b2, bias_lane(x.phi, B11)), load6(x.hinge, i, H_C))
-    store_elimination(x.coef, x.block[node] + JOIN_L, L, d, beta)
-    T = forward(L, set_lane(motion_rows_to_child(R, p, load_rows(x.coef, x.block[upper])), 6, beta))
-    U = forward(L, set_lane(load_rows(x.coef, x.block[lower]), 6, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)))
+    beta = add6(sub6(b2, bias_lane(x.phi, B11)), load6(x.joint_data, i, H_C))
+    store_elimination(x.node_data, x.block[node] + JOIN_L, L, d, beta)
+    T = forward(L, set_lane(motion_rows_to_child(R, p, load_rows(x.node_data, x.block[upper])), 6, beta))
+    U = forward(L, set_lane(load_rows(x.node_data, x.block[lower]), 6, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)))
     return m, L, d, ok, T, U
 
 
@@ -270,9 +270,9 @@ def eliminate_hang(x, node):
     B11 = x.slot[x.nodes[node, LEFT]] + PHI11
     m = block_lower(x.phi, B11)
     L, d, ok = ldl6(m)
-    beta = sub6(load6(x.hinge, i, H_C), bias_lane(x.phi, B11))
-    store_elimination(x.coef, x.block[node] + HANG_L, L, d, beta)
-    X = motion_rows_to_child(load9(x.hinge, i, H_R), load3(x.hinge, i, H_P), identity_rows())
+    beta = sub6(load6(x.joint_data, i, H_C), bias_lane(x.phi, B11))
+    store_elimination(x.node_data, x.block[node] + HANG_L, L, d, beta)
+    X = motion_rows_to_child(load9(x.joint_data, i, H_R), load3(x.joint_data, i, H_P), identity_rows())
     return m, L, d, ok, forward(L, set_lane(X, 6, beta))
 
 
@@ -280,7 +280,7 @@ def eliminate_hang(x, node):
 def store_cluster(x, node, Y, Z, d, lift1, lift2):
     """Φ and b of a JOIN from the projected rows; the lifts are what efforts add to the biases."""
     at = x.slot[node]
-    nodes, coef, phi, scratch = x.nodes, x.coef, x.phi, x.scratch
+    nodes, node_data, phi, scratch = x.nodes, x.node_data, x.phi, x.scratch
     store_rows(scratch, 0, scale_rows(d, Y))  # D⁻¹ Y
     upper11 = load_rows(phi, x.slot[nodes[node, LEFT]] + PHI11)
     phi11 = sub_rows(upper11, transposed_product(scratch, 0, Y))
@@ -290,9 +290,9 @@ def store_cluster(x, node, Y, Z, d, lift1, lift2):
         return
     store_rows(scratch, 48, scale_rows(d, Z))  # D⁻¹ Z
     if role == LOWER:
-        store_rows(coef, x.block[node], transposed_product(scratch, 0, Z))  # Φ12
+        store_rows(node_data, x.block[node], transposed_product(scratch, 0, Z))  # Φ12
     else:
-        store_rows(coef, x.block[node], transposed_product(scratch, 48, Y))  # Φ21
+        store_rows(node_data, x.block[node], transposed_product(scratch, 48, Y))  # Φ21
     lower22 = load_rows(phi, lower_handle(nodes, x.slot, nodes[node, RIGHT]))
     Zb = set_lane(Z, 6, negate6(get_lane(Y, 6)))
     phi22 = sub_rows(lower22, transposed_product(scratch, 48, Zb))
@@ -311,7 +311,7 @@ def store_branch(phi, at, Y, d, lift, scratch):
 
 
 @inlined
-def one_freedom(tree, body, dof, i, L, d, coef, o):
+def one_freedom(tree, body, dof, i, L, d, node_data, o):
     """s, D⁻¹s, N⁻¹ and the step α with (T - α s k)ᵀD⁻¹(T - α s k) = TᵀD⁻¹T - kᵀN⁻¹k, armature included.
 
     α = (1 - √(armature / N)) / ρ, written without the difference: it would leave nothing of ρ beside a large armature.
@@ -321,8 +321,8 @@ def one_freedom(tree, body, dof, i, L, d, coef, o):
     rho = s[0] * ds[0] + s[1] * ds[1] + s[2] * ds[2] + s[3] * ds[3] + s[4] * ds[4] + s[5] * ds[5]
     armature = dof[tree[i, V], ARMATURE]
     n = 1.0 / (rho + armature)
-    coef[o + L_N] = n
-    vstore(coef, o + L_S, lane_vector(s, 0.0))
+    node_data[o + L_N] = n
+    vstore(node_data, o + L_S, lane_vector(s, 0.0))
     return s, ds, n, n / (1.0 + math.sqrt(armature * n))
 
 
@@ -331,10 +331,10 @@ def join_1dof(x, node):
     """Joins two clusters by a joint of one degree of freedom; False if it resists with no inertia."""
     i = x.nodes[node, INDEX]
     _, L, d, ok, T, U = eliminate_join(x, node)
-    s, ds, n, alpha = one_freedom(x.tree, x.body, x.dof, i, L, d, x.coef, x.block[node] + JOIN_L)
+    s, ds, n, alpha = one_freedom(x.tree, x.body, x.dof, i, L, d, x.node_data, x.block[node] + JOIN_L)
     k1 = combine(ds, T)
     k2 = combine(ds, U)
-    effort = n * x.total[x.tree[i, V]]
+    effort = n * x.effort_sum[x.tree[i, V]]
     lift1 = six_lanes(effort * k1)
     lift2 = six_lanes(effort * k2)
     Y = sub_outer(T, s, alpha * k1)
@@ -348,9 +348,9 @@ def hang_1dof(x, node):
     """Hangs a finished path from its carrier by a joint of one degree of freedom."""
     i = x.nodes[node, INDEX]
     _, L, d, ok, T = eliminate_hang(x, node)
-    s, ds, n, alpha = one_freedom(x.tree, x.body, x.dof, i, L, d, x.coef, x.block[node] + HANG_L)
+    s, ds, n, alpha = one_freedom(x.tree, x.body, x.dof, i, L, d, x.node_data, x.block[node] + HANG_L)
     k = combine(ds, T)
-    lift = six_lanes((n * x.total[x.tree[i, V]]) * k)
+    lift = six_lanes((n * x.effort_sum[x.tree[i, V]]) * k)
     store_branch(x.phi, x.slot[node], sub_outer(T, s, alpha * k), d, lift, x.scratch)
     return ok and n > 0.0
 
@@ -359,58 +359,58 @@ def hang_1dof(x, node):
 
 
 @inlined
-def pass_joint(tree, i, total, coef, o, freedom, y, qdd):
+def pass_joint(tree, i, effort_sum, node_data, o, dof_rows, y, qdd):
     """q̈ of joint i and the wrench f through it, from y = P21 f1 - Φ12 f2 + β; o is where the node keeps its L."""
     j = tree[i, V]
-    L, d = load_ldl(coef, o)
+    L, d = load_ldl(node_data, o)
     t = forward(L, y)
     if tree[i, KIND] == HELICAL:
-        s = flat6(coef, o + L_S)
+        s = flat6(node_data, o + L_S)
         known = s[0] * d[0] * t[0] + s[1] * d[1] * t[1] + s[2] * d[2] * t[2]
         known += s[3] * d[3] * t[3] + s[4] * d[4] * t[4] + s[5] * d[5] * t[5]
-        x = coef[o + L_N] * (total[j] - known)
+        x = node_data[o + L_N] * (effort_sum[j] - known)
         qdd[j] = x
         t = (t[0] + s[0] * x, t[1] + s[1] * x, t[2] + s[2] * x, t[3] + s[3] * x, t[4] + s[4] * x, t[5] + s[5] * x)
     else:
-        t = pass_freedoms(tree, i, total, freedom, d, t, qdd)
+        t = pass_freedoms(tree, i, effort_sum, dof_rows, d, t, qdd)
     return backward(L, (d[0] * t[0], d[1] * t[1], d[2] * t[2], d[3] * t[3], d[4] * t[4], d[5] * t[5]))
 
 
 @routine
-def pass_freedoms(tree, i, total, freedom, d, t, qdd):
+def pass_freedoms(tree, i, effort_sum, dof_rows, d, t, qdd):
     """q̈ of a joint of several freedoms; returns t + s q̈."""
     j = tree[i, V]
     n = tree[i, DOF]
     for a in range(n):
         qdd[j + a] = 0.0
     for b in range(n):
-        s = flat6(freedom, (j + b) * FREEDOM_COLUMNS + F_S)
-        left = total[j + b]
+        s = flat6(dof_rows, (j + b) * FREEDOM_COLUMNS + F_S)
+        left = effort_sum[j + b]
         for r in range(6):
             left -= s[r] * d[r] * t[r]
         for a in range(n):
-            qdd[j + a] += freedom[(j + a) * FREEDOM_COLUMNS + F_N + b] * left
+            qdd[j + a] += dof_rows[(j + a) * FREEDOM_COLUMNS + F_N + b] * left
     for a in range(n):
         x = qdd[j + a]
-        s = flat6(freedom, (j + a) * FREEDOM_COLUMNS + F_S)
+        s = flat6(dof_rows, (j + a) * FREEDOM_COLUMNS + F_S)
         t = (t[0] + s[0] * x, t[1] + s[1] * x, t[2] + s[2] * x, t[3] + s[3] * x, t[4] + s[4] * x, t[5] + s[5] * x)
     return t
 
 
 @inlined
-def gap_of_join(nodes, block, node, hinge, coef, F1, F2):
+def gap_of_join(nodes, block, node, joint_data, node_data, F1, F2):
     """y of a JOIN between the wrenches F1, F2 on its handles (eight lanes, the last two zero): what `pass_joint` takes."""
     i = nodes[node, INDEX]
-    upper = row_sums(coef, block[nodes[node, LEFT]], F1)
-    lower = row_sums(coef, block[nodes[node, RIGHT]], F2)
-    upper = twist_to_child(load9(hinge, i, H_R), load3(hinge, i, H_P), upper)
-    return add6(sub6(upper, lower), flat6(coef, block[node] + JOIN_L + L_BETA))
+    upper = row_sums(node_data, block[nodes[node, LEFT]], F1)
+    lower = row_sums(node_data, block[nodes[node, RIGHT]], F2)
+    upper = twist_to_child(load9(joint_data, i, H_R), load3(joint_data, i, H_P), upper)
+    return add6(sub6(upper, lower), flat6(node_data, block[node] + JOIN_L + L_BETA))
 
 
 @inlined
-def pass_hang(nodes, block, node, tree, hinge, total, coef, freedom, a, qdd):
+def pass_hang(nodes, block, node, tree, joint_data, effort_sum, node_data, dof_rows, a, qdd):
     """q̈ and f of a HANG whose carrier accelerates by a."""
     i = nodes[node, INDEX]
     o = block[node] + HANG_L
-    y = add6(twist_to_child(load9(hinge, i, H_R), load3(hinge, i, H_P), a), flat6(coef, o + L_BETA))
-    return pass_joint(tree, i, total, coef, o, freedom, y, qdd)
+    y = add6(twist_to_child(load9(joint_data, i, H_R), load3(joint_data, i, H_P), a), flat6(node_data, o + L_BETA))
+    return pass_joint(tree, i, effort_sum, node_data, o, dof_rows, y, qdd)

@@ -64,34 +64,34 @@ def solid_at(nodes, block, node):
 
 
 @inlined
-def solid_pose(coef, at):
+def solid_pose(node_data, at):
     """Pose of the last body of a stretch in its first."""
     R = (
-        coef[at + SOLID_R], coef[at + SOLID_R + 1], coef[at + SOLID_R + 2], coef[at + SOLID_R + 3],
-        coef[at + SOLID_R + 4], coef[at + SOLID_R + 5], coef[at + SOLID_R + 6], coef[at + SOLID_R + 7],
-        coef[at + SOLID_R + 8],
+        node_data[at + SOLID_R], node_data[at + SOLID_R + 1], node_data[at + SOLID_R + 2], node_data[at + SOLID_R + 3],
+        node_data[at + SOLID_R + 4], node_data[at + SOLID_R + 5], node_data[at + SOLID_R + 6], node_data[at + SOLID_R + 7],
+        node_data[at + SOLID_R + 8],
     )  # fmt: skip
-    return R, (coef[at + SOLID_P], coef[at + SOLID_P + 1], coef[at + SOLID_P + 2])
+    return R, (node_data[at + SOLID_P], node_data[at + SOLID_P + 1], node_data[at + SOLID_P + 2])
 
 
 @inlined
-def store_pose(coef, at, R, p):
+def store_pose(node_data, at, R, p):
     for k in range(9):
-        coef[at + SOLID_R + k] = R[k]
+        node_data[at + SOLID_R + k] = R[k]
     for k in range(3):
-        coef[at + SOLID_P + k] = p[k]
+        node_data[at + SOLID_P + k] = p[k]
 
 
 @inlined
-def store_flat6(coef, at, x):
+def store_flat6(node_data, at, x):
     for k in range(6):
-        coef[at + k] = x[k]
+        node_data[at + k] = x[k]
 
 
 @inlined
-def moved_inertia(R, p, coef, at, scratch):
-    """[XᵀI X | XᵀF] of the stretch at coef[at]."""
-    half = wrench_rows_to_parent(R, p, load_rows(coef, at))
+def moved_inertia(R, p, node_data, at, scratch):
+    """[XᵀI X | XᵀF] of the stretch at node_data[at]."""
+    half = wrench_rows_to_parent(R, p, load_rows(node_data, at))
     store_rows(scratch, 0, half)
     whole = wrench_rows_to_parent(R, p, transposed_product(scratch, 0, identity_rows()))
     return set_lane(whole, 6, get_lane(half, 6))
@@ -100,23 +100,31 @@ def moved_inertia(R, p, coef, at, scratch):
 @routine
 def join_solid(x, node):
     """Joins two rigid stretches by the weld between them: (13)."""
-    nodes, block, slot, hinge, coef, phi, scratch = x.nodes, x.block, x.slot, x.hinge, x.coef, x.phi, x.scratch
+    nodes, block, slot, joint_data, node_data, phi, scratch = (
+        x.nodes,
+        x.block,
+        x.slot,
+        x.joint_data,
+        x.node_data,
+        x.phi,
+        x.scratch,
+    )
     i = nodes[node, INDEX]
     upper = solid_at(nodes, block, nodes[node, LEFT])
     lower = solid_at(nodes, block, nodes[node, RIGHT])
     at = solid_at(nodes, block, node)
     _, _, _, ok, _, _ = eliminate_join(x, node)
-    Ra, pa = solid_pose(coef, upper)
-    R, p = compose_pose(Ra, pa, load9(hinge, i, H_R), load3(hinge, i, H_P))
-    a = load_rows(coef, upper)
-    b = moved_inertia(R, p, coef, lower, scratch)
-    store_rows(coef, at, (a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3], a[4] + b[4], a[5] + b[5]))
-    Rb, pb = solid_pose(coef, lower)
+    Ra, pa = solid_pose(node_data, upper)
+    R, p = compose_pose(Ra, pa, load9(joint_data, i, H_R), load3(joint_data, i, H_P))
+    a = load_rows(node_data, upper)
+    b = moved_inertia(R, p, node_data, lower, scratch)
+    store_rows(node_data, at, (a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3], a[4] + b[4], a[5] + b[5]))
+    Rb, pb = solid_pose(node_data, lower)
     R, p = compose_pose(R, p, Rb, pb)
-    store_pose(coef, at, R, p)
-    phi11, invertible = invert_with_bias(block_lower(coef, at), bias_lane(coef, at), scratch)
+    store_pose(node_data, at, R, p)
+    phi11, invertible = invert_with_bias(block_lower(node_data, at), bias_lane(node_data, at), scratch)
     store_rows(phi, slot[node] + PHI11, phi11)
-    store_flat6(coef, at + SOLID_B, get_lane(phi11, 6))
+    store_flat6(node_data, at + SOLID_B, get_lane(phi11, 6))
     role = nodes[node, ROLE]
     if role == TOP:
         return ok and invertible
@@ -124,9 +132,9 @@ def join_solid(x, node):
     store_rows(scratch, 0, phi21)
     phi12 = transposed_product(scratch, 0, identity_rows())
     if role == LOWER:
-        store_rows(coef, block[node], phi12)
+        store_rows(node_data, block[node], phi12)
     else:
-        store_rows(coef, block[node], set_lane(phi21, 6, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)))
+        store_rows(node_data, block[node], set_lane(phi21, 6, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)))
     phi22 = motion_rows_to_child(R, p, phi12)
     store_rows(phi, slot[node] + PHI22, set_lane(phi22, 6, get_lane(phi21, 6)))
     return ok and invertible
@@ -138,7 +146,7 @@ def hang_solid(x, node):
     i = x.nodes[node, INDEX]
     _, _, _, ok, _ = eliminate_hang(x, node)
     at = solid_at(x.nodes, x.block, x.nodes[node, LEFT])
-    K = moved_inertia(load9(x.hinge, i, H_R), load3(x.hinge, i, H_P), x.coef, at, x.scratch)
+    K = moved_inertia(load9(x.joint_data, i, H_R), load3(x.joint_data, i, H_P), x.node_data, at, x.scratch)
     store_rows(x.phi, x.slot[node], set_lane(K, 6, negate6(get_lane(K, 6))))
     return ok
 
@@ -147,25 +155,25 @@ def hang_solid(x, node):
 
 
 @inlined
-def answer_of_stretch(coef, at, f1, f2):
+def answer_of_stretch(node_data, at, f1, f2):
     """I⁻¹ (f1 + X₁₂ᵀ f2): acceleration of the first body of a stretch by wrenches on its ends."""
-    R, p = solid_pose(coef, at)
-    L, d, _ = ldl6(block_lower(coef, at))
+    R, p = solid_pose(node_data, at)
+    L, d, _ = ldl6(block_lower(node_data, at))
     t = forward(L, add6(f1, wrench_to_parent(R, p, f2)))
     return backward(L, (d[0] * t[0], d[1] * t[1], d[2] * t[2], d[3] * t[3], d[4] * t[4], d[5] * t[5]))
 
 
 @inlined
-def into_lower(nodes, block, node, hinge, coef, a):
+def into_lower(nodes, block, node, joint_data, node_data, a):
     """Acceleration of the first body below the weld of a stretch from that of the first body of the stretch."""
     i = nodes[node, INDEX]
-    R, p = solid_pose(coef, solid_at(nodes, block, nodes[node, LEFT]))
-    R, p = compose_pose(R, p, load9(hinge, i, H_R), load3(hinge, i, H_P))
+    R, p = solid_pose(node_data, solid_at(nodes, block, nodes[node, LEFT]))
+    R, p = compose_pose(R, p, load9(joint_data, i, H_R), load3(joint_data, i, H_P))
     return twist_to_child(R, p, a)
 
 
 @routine
-def motion_in_stretch(nodes, block, node, hinge, coef, inputs):
+def motion_in_stretch(nodes, block, node, joint_data, node_data, inputs):
     """Acceleration of a body of a stretch, from the wrenches on the ends of the whole stretch or from its carrier."""
     R, p = IDENTITY3, ZERO3  # of the body in the first one of `top`
     top = node
@@ -173,10 +181,10 @@ def motion_in_stretch(nodes, block, node, hinge, coef, inputs):
     while is_solid(nodes, up):
         i = nodes[up, INDEX]
         if nodes[up, NODE_KIND] == HANG:
-            R, p = compose_pose(load9(hinge, i, H_R), load3(hinge, i, H_P), R, p)
+            R, p = compose_pose(load9(joint_data, i, H_R), load3(joint_data, i, H_P), R, p)
         elif nodes[up, RIGHT] == top:
-            Ra, pa = solid_pose(coef, solid_at(nodes, block, nodes[up, LEFT]))
-            Ra, pa = compose_pose(Ra, pa, load9(hinge, i, H_R), load3(hinge, i, H_P))
+            Ra, pa = solid_pose(node_data, solid_at(nodes, block, nodes[up, LEFT]))
+            Ra, pa = compose_pose(Ra, pa, load9(joint_data, i, H_R), load3(joint_data, i, H_P))
             R, p = compose_pose(Ra, pa, R, p)
         top = up
         up = nodes[top, UP]
@@ -184,5 +192,5 @@ def motion_in_stretch(nodes, block, node, hinge, coef, inputs):
     if nodes[top, NODE_KIND] == HANG:
         return twist_to_child(R, p, flat6(inputs, at + IN_1))
     o = solid_at(nodes, block, top)
-    a = answer_of_stretch(coef, o, flat6(inputs, at + IN_1), flat6(inputs, at + IN_2))
-    return twist_to_child(R, p, add6(a, flat6(coef, o + SOLID_B)))
+    a = answer_of_stretch(node_data, o, flat6(inputs, at + IN_1), flat6(inputs, at + IN_2))
+    return twist_to_child(R, p, add6(a, flat6(node_data, o + SOLID_B)))

@@ -67,12 +67,12 @@ class DcaSolver:
         self.block: IntArray = np.cumsum(sizes) - sizes
         n, nv = model.n_bodies, model.nv
         several = nv if (model.arrays.tree[:, layout.KIND] != layout.HELICAL).any() else 0
-        self.coef = aligned_zeros(int(sizes.sum()))
-        self.freedom = aligned_zeros(several * at.FREEDOM_COLUMNS)
+        self.node_data = aligned_zeros(int(sizes.sum()))
+        self.dof_rows = aligned_zeros(several * at.FREEDOM_COLUMNS)
         self.S = np.zeros((several, 6))
         self.twist = np.zeros((n, 6))
-        self.hinge = np.zeros((n, at.HINGE_COLUMNS))
-        self.total = np.zeros(nv)
+        self.joint_data = np.zeros((n, at.HINGE_COLUMNS))
+        self.effort_sum = np.zeros(nv)
         self.inputs = aligned_zeros(nodes.shape[0] * at.INPUT_COLUMNS)
         self.tree = model.arrays.tree
         if threads is None:
@@ -84,7 +84,7 @@ class DcaSolver:
         slots, slot_count = stack_slots(self.assembly, self._runs)
         self.slot = slots * at.SLOT_SIZE
         self.phi = aligned_zeros(slot_count * at.SLOT_SIZE)
-        bad = invert_inertias(nodes, self.block, model.arrays.body, self.coef, self._scratch[0])
+        bad = invert_inertias(nodes, self.block, model.arrays.body, self.node_data, self._scratch[0])
         if bad >= 0:
             raise ModelError(
                 f"body '{model.body_names[bad]}' has a singular inertia, which divide and conquer must invert. "
@@ -98,7 +98,7 @@ class DcaSolver:
         """Poses, velocity terms, wrenches and efforts at a state; `tree` may mark joints as prescribed for what follows."""
         arrays = self.model.arrays
         self.tree = arrays.tree if tree is None else tree
-        velocities_root_to_leaf(arrays, q, v, effort, wrenches, self.twist, self.hinge, self.S, self.total)
+        velocities_root_to_leaf(arrays, q, v, effort, wrenches, self.twist, self.joint_data, self.S, self.effort_sum)
 
     def assemble(self) -> int:
         """Coefficients of all nodes, leaf to root; returns the body whose joint could not be solved, or -1."""
@@ -111,8 +111,8 @@ class DcaSolver:
     def _assemble(self, runs: IntArray, worker: int) -> int:
         _, body, _, dof, _, _ = self.model.arrays
         arrays = NodeArrays(
-            self.assembly.nodes, self.block, self.slot, self.tree, body, dof, self.hinge, self.S, self.total,
-            self.coef, self.phi, self.freedom, self._scratch_of(worker),
+            self.assembly.nodes, self.block, self.slot, self.tree, body, dof, self.joint_data, self.S, self.effort_sum,
+            self.node_data, self.phi, self.dof_rows, self._scratch_of(worker),
         )  # fmt: skip
         return int(assemble_leaf_to_root(arrays, runs))
 
@@ -136,7 +136,7 @@ class DcaSolver:
 
     def _substitute(self, runs: IntArray, qdd: FloatArray) -> None:
         substitute_root_to_leaf(
-            self.assembly.nodes, self.block, self.tree, self.hinge, self.total, self.coef, self.freedom,
+            self.assembly.nodes, self.block, self.tree, self.joint_data, self.effort_sum, self.node_data, self.dof_rows,
             self.inputs, qdd, runs,
         )  # fmt: skip
 

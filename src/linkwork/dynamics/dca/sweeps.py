@@ -56,8 +56,8 @@ SMALLEST_MOMENT = 1e-12
 
 
 @kernel
-def velocities_root_to_leaf(arrays, q, v, effort, wrenches, twist, hinge, S, total):
-    """Poses, biases and wrenches of all joints and bodies into `hinge`; efforts with springs and dampers into `total`.
+def velocities_root_to_leaf(arrays, q, v, effort, wrenches, twist, joint_data, S, effort_sum):
+    """Poses, biases and wrenches of all joints and bodies into `joint_data`; efforts with springs into `effort_sum`.
 
     arrays: of the model.
     """
@@ -67,23 +67,23 @@ def velocities_root_to_leaf(arrays, q, v, effort, wrenches, twist, hinge, S, tot
         j = tree[i, V]
         R, p, VJ, cJ = body_motion(tree, body, screws, i, q, v, S)
         for d in range(tree[i, DOF]):
-            total[j + d] = effort[j + d] if effort.shape[0] > 0 else 0.0
+            effort_sum[j + d] = effort[j + d] if effort.shape[0] > 0 else 0.0
         if tree[i, KIND] == HELICAL:
             k = tree[i, Q]
-            total[j] -= dof[j, DAMPING] * v[j] + dof[j, STIFFNESS] * (q[k] - rest[k])
+            effort_sum[j] -= dof[j, DAMPING] * v[j] + dof[j, STIFFNESS] * (q[k] - rest[k])
         else:
-            joint_passive_effort(tree, dof, rest, i, q, v, total)
+            joint_passive_effort(tree, dof, rest, i, q, v, effort_sum)
         Vi = VJ
         if parent >= 0:
             Vi = add6(twist_to_child(R, p, load6(twist, parent, 0)), VJ)
         store6(twist, i, 0, Vi)
-        store9(hinge, i, H_R, R)
-        store3(hinge, i, H_P, p)
-        store6(hinge, i, H_C, add6(cJ, cross_motion(Vi, VJ)))
+        store9(joint_data, i, H_R, R)
+        store3(joint_data, i, H_P, p)
+        store6(joint_data, i, H_C, add6(cJ, cross_motion(Vi, VJ)))
         f = gyroscopic_wrench(load10(body, i, INERTIA), Vi)
         if wrenches.shape[0] > 0:
             f = sub6(f, load6(wrenches, i, 0))
-        store6(hinge, i, H_F, negate6(f))
+        store6(joint_data, i, H_F, negate6(f))
 
 
 @inlined
@@ -102,7 +102,7 @@ def is_singular(inertia):
 
 
 @kernel
-def invert_inertias(nodes, block, body, coef, scratch):
+def invert_inertias(nodes, block, body, node_data, scratch):
     """Φ = I⁻¹ of every plain body, once and for all; returns the first body whose inertia is singular, or -1.
 
     A body with branches has the inverse of I + K instead, which may be regular where I is not; but nobody could tell from
@@ -119,7 +119,7 @@ def invert_inertias(nodes, block, body, coef, scratch):
                 rows, ok = invert_with_bias(rigid_lower(inertia), still, scratch)
                 if not ok:
                     return i
-                store_rows(coef, block[node], rows)
+                store_rows(node_data, block[node], rows)
     return -1
 
 
@@ -163,44 +163,54 @@ def assemble_node(x, node):
 @inlined
 def assemble_body(x, node):
     """The same of a node that is one body, with its branches."""
-    nodes, block, slot, body, hinge, coef, phi = x.nodes, x.block, x.slot, x.body, x.hinge, x.coef, x.phi
+    nodes, block, slot, body, joint_data, node_data, phi = (
+        x.nodes,
+        x.block,
+        x.slot,
+        x.body,
+        x.joint_data,
+        x.node_data,
+        x.phi,
+    )
     i = nodes[node, INDEX]
     branch = nodes[node, LEFT]
     if branch >= 0:
         solid = is_solid(nodes, node)
-        return body_with_branches(body, hinge, i, coef, block[node], phi, slot[branch], slot[node], x.scratch, solid)
-    plain_body(coef, block[node], load6(hinge, i, H_F), phi, slot[node])
+        return body_with_branches(
+            body, joint_data, i, node_data, block[node], phi, slot[branch], slot[node], x.scratch, solid
+        )
+    plain_body(node_data, block[node], load6(joint_data, i, H_F), phi, slot[node])
     if is_solid(nodes, node):
-        f = load6(hinge, i, H_F)
-        keep_inertia(coef, block[node] + BODY_SOLID, rigid_lower(load10(body, i, INERTIA)), f)
+        f = load6(joint_data, i, H_F)
+        keep_inertia(node_data, block[node] + BODY_SOLID, rigid_lower(load10(body, i, INERTIA)), f)
     return True
 
 
 @kernel
-def substitute_root_to_leaf(nodes, block, tree, hinge, total, coef, freedom, inputs, qdd, runs):
+def substitute_root_to_leaf(nodes, block, tree, joint_data, effort_sum, node_data, dof_rows, inputs, qdd, runs):
     """Accelerations of the joints of all `runs`, from last to first, from the inputs of their nodes."""
     for r in range(runs.shape[0] - 1, -1, -1):
         for node in range(runs[r, 1] - 1, runs[r, 0] - 1, -1):
-            ask_ahead(nodes, block, max(node - NODES_AHEAD, 0), hinge, coef)
-            substitute_node(nodes, block, node, tree, hinge, total, coef, freedom, inputs, qdd)
+            ask_ahead(nodes, block, max(node - NODES_AHEAD, 0), joint_data, node_data)
+            substitute_node(nodes, block, node, tree, joint_data, effort_sum, node_data, dof_rows, inputs, qdd)
 
 
 @inlined
-def ask_ahead(nodes, block, node, hinge, coef):
+def ask_ahead(nodes, block, node, joint_data, node_data):
     """Prefetches what a JOIN reads far from its own block: a sweep from the root jumps between subtrees."""
     if nodes[node, NODE_KIND] == JOIN:
         left = block[nodes[node, LEFT]]
         right = block[nodes[node, RIGHT]]
         for row in range(6):
-            prefetch(coef, left + 8 * row)
-            prefetch(coef, right + 8 * row)
+            prefetch(node_data, left + 8 * row)
+            prefetch(node_data, right + 8 * row)
         at = nodes[node, INDEX] * HINGE_COLUMNS
-        prefetch(hinge, at)
-        prefetch(hinge, at + 8)
+        prefetch(joint_data, at)
+        prefetch(joint_data, at + 8)
 
 
 @inlined
-def substitute_node(nodes, block, node, tree, hinge, total, coef, freedom, inputs, qdd):
+def substitute_node(nodes, block, node, tree, joint_data, effort_sum, node_data, dof_rows, inputs, qdd):
     """The acceleration of a node's joint, and the inputs of its children."""
     kind = nodes[node, NODE_KIND]
     at = node * INPUT_COLUMNS
@@ -209,25 +219,27 @@ def substitute_node(nodes, block, node, tree, hinge, total, coef, freedom, input
         F1 = vload(inputs, at + IN_1)
         F2 = vload(inputs, at + IN_2)
         i = nodes[node, INDEX]
-        y = gap_of_join(nodes, block, node, hinge, coef, F1, F2)
-        f = pass_joint(tree, i, total, coef, block[node] + JOIN_L, freedom, y, qdd)
-        back = wrench_to_parent(load9(hinge, i, H_R), load3(hinge, i, H_P), f)
+        y = gap_of_join(nodes, block, node, joint_data, node_data, F1, F2)
+        f = pass_joint(tree, i, effort_sum, node_data, block[node] + JOIN_L, dof_rows, y, qdd)
+        back = wrench_to_parent(load9(joint_data, i, H_R), load3(joint_data, i, H_P), f)
         right = nodes[node, RIGHT] * INPUT_COLUMNS
         vstore(inputs, left + IN_1, F1)
         vstore(inputs, left + IN_2, lane_vector(negate6(back), 0.0))
         vstore(inputs, right + IN_1, lane_vector(f, 0.0))
         vstore(inputs, right + IN_2, F2)
     elif kind == HANG:
-        f = pass_hang(nodes, block, node, tree, hinge, total, coef, freedom, flat6(inputs, at + IN_1), qdd)
+        f = pass_hang(
+            nodes, block, node, tree, joint_data, effort_sum, node_data, dof_rows, flat6(inputs, at + IN_1), qdd
+        )
         vstore(inputs, left + IN_1, lane_vector(f, 0.0))
         vstore(inputs, left + IN_2, splat(0.0))
     elif kind == BODY:
         if left >= 0:
             if is_solid(nodes, node):
-                a = motion_in_stretch(nodes, block, node, hinge, coef, inputs)
+                a = motion_in_stretch(nodes, block, node, joint_data, node_data, inputs)
             else:
                 F = vload(inputs, at + IN_1) + vload(inputs, at + IN_2)
-                a = row_sums(coef, block[node], with_lane(F, 6, 1.0))  # Φ (f1 + f2) + b
+                a = row_sums(node_data, block[node], with_lane(F, 6, 1.0))  # Φ (f1 + f2) + b
             vstore(inputs, left + IN_1, lane_vector(a, 0.0))
     else:
         a = vload(inputs, at + IN_1)

@@ -14,13 +14,13 @@ PLACE_COLUMNS = 18
 
 
 @kernel
-def place_leaf_to_root(nodes, tree, body, screws, hinge, q, v, S, place):
+def place_leaf_to_root(nodes, tree, body, screws, joint_data, q, v, S, place):
     """Pose and twist of the last body of every cluster relative to its first, so that one path places a body."""
     for node in range(nodes.shape[0]):
         if nodes[node, NODE_KIND] == JOIN:
             i = nodes[node, INDEX]
             twist, _ = joint_motion(tree, body, screws, i, q, v, S)
-            R, p, twist = beyond(nodes, place, hinge, i, nodes[node, LEFT], twist)
+            R, p, twist = beyond(nodes, place, joint_data, i, nodes[node, LEFT], twist)
             lower = nodes[node, RIGHT]
             if nodes[lower, NODE_KIND] == JOIN:
                 Rb = load9(place, lower, PLACE_R)
@@ -33,10 +33,10 @@ def place_leaf_to_root(nodes, tree, body, screws, hinge, q, v, S, place):
 
 
 @inlined
-def beyond(nodes, place, hinge, i, upper, joint_twist):
+def beyond(nodes, place, joint_data, i, upper, joint_twist):
     """Pose and twist of body i relative to the first body of the cluster `upper` that carries it."""
-    R = load9(hinge, i, H_R)
-    p = load3(hinge, i, H_P)
+    R = load9(joint_data, i, H_R)
+    p = load3(joint_data, i, H_P)
     twist = joint_twist
     if nodes[upper, NODE_KIND] == JOIN:
         twist = add6(twist_to_child(R, p, load6(place, upper, PLACE_TWIST)), twist)
@@ -45,7 +45,7 @@ def beyond(nodes, place, hinge, i, upper, joint_twist):
 
 
 @kernel
-def place_body(arrays, nodes, hinge, q, v, S, place, leaf, out):
+def place_body(arrays, nodes, joint_data, q, v, S, place, leaf, out):
     """World pose (12 numbers) and twist in its own frame (6) of one body, from its path."""
     R, p, twist = IDENTITY3, ZERO3, ZERO6
     node = leaf
@@ -56,10 +56,10 @@ def place_body(arrays, nodes, hinge, q, v, S, place, leaf, out):
             i = nodes[up, INDEX]
             step, _ = joint_motion(arrays.tree, arrays.body, arrays.screws, i, q, v, S)
             if kind == JOIN:
-                Ri, pi, step = beyond(nodes, place, hinge, i, nodes[up, LEFT], step)
+                Ri, pi, step = beyond(nodes, place, joint_data, i, nodes[up, LEFT], step)
             else:
-                Ri = load9(hinge, i, H_R)
-                pi = load3(hinge, i, H_P)
+                Ri = load9(joint_data, i, H_R)
+                pi = load3(joint_data, i, H_P)
             twist = add6(twist, twist_to_child(R, p, step))
             R, p = compose_pose(Ri, pi, R, p)
         node = up

@@ -22,9 +22,9 @@ NO_NODE = -1
 
 
 @inlined
-def times_block(coef, o, x):
-    """The symmetric block at coef[o] times six numbers."""
-    return six_lanes(combine(x, load_rows(coef, o)))
+def times_block(node_data, o, x):
+    """The symmetric block at node_data[o] times six numbers."""
+    return six_lanes(combine(x, load_rows(node_data, o)))
 
 
 @routine
@@ -66,7 +66,7 @@ def climb_on(table, node, stop, b1, b2, p):
         if kind == JOIN:
             i = nodes[up, INDEX]
             if nodes[node, ROLE] == UPPER:
-                gap = twist_to_child(load9(d.hinge, i, H_R), load3(d.hinge, i, H_P), b2)
+                gap = twist_to_child(load9(d.joint_data, i, H_R), load3(d.joint_data, i, H_P), b2)
                 b2 = ZERO6
             else:
                 gap = negate6(b1)
@@ -79,7 +79,7 @@ def climb_on(table, node, stop, b1, b2, p):
             store6(d.change, count, 0, gap)
             b1, b2, p = push_through(table, up, gap, ZERO6, ZERO6)
         elif kind == BODY:
-            b1 = negate6(times_block(d.coef, d.block[up], p))
+            b1 = negate6(times_block(d.node_data, d.block[up], p))
             b2 = b1
             store6(d.change, count, 0, b1)
         else:
@@ -106,12 +106,12 @@ def push_gap(table, node, gap, b1, b2):
     i = d.nodes[node, INDEX]
     hang = d.nodes[node, NODE_KIND] == HANG
     o = d.block[node] + (HANG_L if hang else JOIN_L)
-    f = pass_joint(d.tree, i, d.quiet, d.coef, o, d.freedom, gap, d.answer)
-    back = wrench_to_parent(load9(d.hinge, i, H_R), load3(d.hinge, i, H_P), f)
+    f = pass_joint(d.tree, i, d.quiet, d.node_data, o, d.dof_rows, gap, d.answer)
+    back = wrench_to_parent(load9(d.joint_data, i, H_R), load3(d.joint_data, i, H_P), f)
     if hang:
         return ZERO6, ZERO6, back
-    b1 = sub6(b1, six_lanes(combine(back, load_rows(d.coef, d.block[d.nodes[node, LEFT]]))))
-    b2 = add6(b2, six_lanes(combine(f, load_rows(d.coef, d.block[d.nodes[node, RIGHT]]))))
+    b1 = sub6(b1, six_lanes(combine(back, load_rows(d.node_data, d.block[d.nodes[node, LEFT]]))))
+    b2 = add6(b2, six_lanes(combine(f, load_rows(d.node_data, d.block[d.nodes[node, RIGHT]]))))
     return b1, b2, ZERO6
 
 
@@ -127,16 +127,16 @@ def push_solid(table, node, b1, b2):
     upper = d.nodes[node, LEFT]
     lower = d.nodes[node, RIGHT]
     o = d.block[node] + JOIN_L
-    R = load9(d.hinge, i, H_R)
-    p = load3(d.hinge, i, H_P)
-    Ra, pa = solid_pose(d.coef, solid_at(d.nodes, d.block, upper))
-    Rb, pb = solid_pose(d.coef, solid_at(d.nodes, d.block, lower))
+    R = load9(d.joint_data, i, H_R)
+    p = load3(d.joint_data, i, H_P)
+    Ra, pa = solid_pose(d.node_data, solid_at(d.nodes, d.block, upper))
+    Rb, pb = solid_pose(d.node_data, solid_at(d.nodes, d.block, lower))
     above = twist_to_child(R, p, twist_to_child(Ra, pa, b1))
-    f = pass_joint(d.tree, i, d.quiet, d.coef, o, d.freedom, above, d.answer)
-    last = six_lanes(combine(f, load_rows(d.coef, d.block[lower])))
-    f = pass_joint(d.tree, i, d.quiet, d.coef, o, d.freedom, twist_to_parent(Rb, pb, b2), d.answer)
-    first = six_lanes(combine(wrench_to_parent(R, p, f), load_rows(d.coef, d.block[upper])))
-    R, p = solid_pose(d.coef, d.block[node] + JOIN_SOLID)
+    f = pass_joint(d.tree, i, d.quiet, d.node_data, o, d.dof_rows, above, d.answer)
+    last = six_lanes(combine(f, load_rows(d.node_data, d.block[lower])))
+    f = pass_joint(d.tree, i, d.quiet, d.node_data, o, d.dof_rows, twist_to_parent(Rb, pb, b2), d.answer)
+    first = six_lanes(combine(wrench_to_parent(R, p, f), load_rows(d.node_data, d.block[upper])))
+    R, p = solid_pose(d.node_data, d.block[node] + JOIN_SOLID)
     first = add6(first, twist_to_parent(R, p, last))
     return first, twist_to_child(R, p, first), ZERO6
 
@@ -151,32 +151,32 @@ def clear_effort(tree, i, quiet):
 def join_force(d, node, f1, f2, known, effort):
     """Force of a joint between two clusters, on the lower one, from the forces on their handles. known: gap to close."""
     i = d.nodes[node, INDEX]
-    R = load9(d.hinge, i, H_R)
-    p = load3(d.hinge, i, H_P)
-    y = twist_to_child(R, p, row_sums(d.coef, d.block[d.nodes[node, LEFT]], lane_vector(f1, 0.0)))
-    y = add6(sub6(y, row_sums(d.coef, d.block[d.nodes[node, RIGHT]], lane_vector(f2, 0.0))), known)
-    return pass_joint(d.tree, i, effort, d.coef, d.block[node] + JOIN_L, d.freedom, y, d.answer)
+    R = load9(d.joint_data, i, H_R)
+    p = load3(d.joint_data, i, H_P)
+    y = twist_to_child(R, p, row_sums(d.node_data, d.block[d.nodes[node, LEFT]], lane_vector(f1, 0.0)))
+    y = add6(sub6(y, row_sums(d.node_data, d.block[d.nodes[node, RIGHT]], lane_vector(f2, 0.0))), known)
+    return pass_joint(d.tree, i, effort, d.node_data, d.block[node] + JOIN_L, d.dof_rows, y, d.answer)
 
 
 @inlined
 def back_on_upper(d, node, f):
     """What a joint that pushes the lower cluster with f does to the upper one."""
     i = d.nodes[node, INDEX]
-    return negate6(wrench_to_parent(load9(d.hinge, i, H_R), load3(d.hinge, i, H_P), f))
+    return negate6(wrench_to_parent(load9(d.joint_data, i, H_R), load3(d.joint_data, i, H_P), f))
 
 
 @inlined
 def hang_force(d, node, a, known, effort):
     """Force of the joint that a branch hangs on, on the branch. a: acceleration of its carrier; known: gap to close."""
     i = d.nodes[node, INDEX]
-    y = add6(twist_to_child(load9(d.hinge, i, H_R), load3(d.hinge, i, H_P), a), known)
-    return pass_joint(d.tree, i, effort, d.coef, d.block[node] + HANG_L, d.freedom, y, d.answer)
+    y = add6(twist_to_child(load9(d.joint_data, i, H_R), load3(d.joint_data, i, H_P), a), known)
+    return pass_joint(d.tree, i, effort, d.node_data, d.block[node] + HANG_L, d.dof_rows, y, d.answer)
 
 
 @inlined
 def body_acceleration(d, node, f1, f2, known):
     """Of a BODY node, from the forces on its handles and its bias."""
-    return add6(row_sums(d.coef, d.block[node], lane_vector(add6(f1, f2), 0.0)), known)
+    return add6(row_sums(d.node_data, d.block[node], lane_vector(add6(f1, f2), 0.0)), known)
 
 
 @inlined
@@ -185,9 +185,9 @@ def own_bias(d, node):
     kind = d.nodes[node, NODE_KIND]
     known = ZERO6
     if kind == JOIN:
-        known = flat6(d.coef, d.block[node] + JOIN_L + L_BETA)
+        known = flat6(d.node_data, d.block[node] + JOIN_L + L_BETA)
     elif kind == HANG:
-        known = flat6(d.coef, d.block[node] + HANG_L + L_BETA)
+        known = flat6(d.node_data, d.block[node] + HANG_L + L_BETA)
     elif kind == BODY:
         known = body_bias(d, node)
     return known
@@ -202,7 +202,7 @@ def descend(table, base, actual, target, count):
     """
     d = path_data_of(table)
     nodes = d.nodes
-    effort = d.total if actual else d.quiet
+    effort = d.effort_sum if actual else d.quiet
     steps = 0
     node = target
     while node >= 0:
@@ -225,13 +225,13 @@ def descend(table, base, actual, target, count):
             if is_solid(nodes, node):
                 if not is_solid(nodes, nodes[node, UP]):
                     at = d.block[node] + JOIN_SOLID
-                    a = answer_of_stretch(d.coef, at, f1, f2)
+                    a = answer_of_stretch(d.node_data, at, f1, f2)
                     if actual:
-                        a = add6(a, flat6(d.coef, at + SOLID_B))
+                        a = add6(a, flat6(d.node_data, at + SOLID_B))
                     elif shared:
                         a = add6(a, load6(d.change, count - 1 - k, 6))
                 if k + 1 < steps and d.way[steps - 2 - k] == nodes[node, RIGHT]:
-                    a = into_lower(nodes, d.block, node, d.hinge, d.coef, a)
+                    a = into_lower(nodes, d.block, node, d.joint_data, d.node_data, a)
             if k + 1 < steps:
                 if d.way[steps - 2 - k] == nodes[node, LEFT]:
                     f2 = back_on_upper(d, node, f)
@@ -242,7 +242,7 @@ def descend(table, base, actual, target, count):
             f2 = ZERO6
             if is_solid(nodes, node):
                 i = nodes[node, INDEX]
-                a = twist_to_child(load9(d.hinge, i, H_R), load3(d.hinge, i, H_P), a)
+                a = twist_to_child(load9(d.joint_data, i, H_R), load3(d.joint_data, i, H_P), a)
         elif kind == BODY and not is_solid(nodes, node):
             a = body_acceleration(d, node, f1, f2, known)
     return a
@@ -253,8 +253,15 @@ def body_bias(d, node):
     """b of a BODY node: kept in lane 6 where branches hang, Φ f otherwise."""
     o = d.block[node]
     if d.nodes[node, LEFT] >= 0:
-        return (d.coef[o + 6], d.coef[o + 14], d.coef[o + 22], d.coef[o + 30], d.coef[o + 38], d.coef[o + 46])
-    return times_block(d.coef, o, load6(d.hinge, d.nodes[node, INDEX], H_F))
+        return (
+            d.node_data[o + 6],
+            d.node_data[o + 14],
+            d.node_data[o + 22],
+            d.node_data[o + 30],
+            d.node_data[o + 38],
+            d.node_data[o + 46],
+        )
+    return times_block(d.node_data, o, load6(d.joint_data, d.nodes[node, INDEX], H_F))
 
 
 @kernel
@@ -269,7 +276,7 @@ def respond(table, source, target):
     e = ZERO6
     n = 0
     if d.nodes[source, NODE_KIND] == BODY:
-        b = times_block(d.coef, d.block[source], given_wrench(d.wrench))
+        b = times_block(d.node_data, d.block[source], given_wrench(d.wrench))
     else:
         n = d.tree[i, DOF]
         e = effort_of(d.tree, i, d.quiet)
@@ -307,7 +314,7 @@ def body_block(table, source, target, out):
     """The 6x6 block of J M⁻¹ Jᵀ: acceleration of the target body for unit wrenches on the source body, column by column."""
     d = path_data_of(table)
     for c in range(6):
-        count = climb(table, source, times_block(d.coef, d.block[source], unit6(c)))
+        count = climb(table, source, times_block(d.node_data, d.block[source], unit6(c)))
         a = descend(table, ZERO6, False, target, count)
         for r in range(6):
             out[r, c] = a[r]
@@ -326,7 +333,7 @@ def answer_all(table, leaves, out):
         if leaves[c] < 0:
             continue
         for x in range(6):
-            count = climb(table, leaves[c], times_block(d.coef, d.block[leaves[c]], unit6(x)))
+            count = climb(table, leaves[c], times_block(d.node_data, d.block[leaves[c]], unit6(x)))
             for r in range(c + 1):
                 if leaves[r] >= 0:
                     a = descend(table, ZERO6, False, leaves[r], count)
@@ -362,8 +369,8 @@ def update_bias(table, source):
     b = ZERO6
     if d.nodes[source, NODE_KIND] == BODY:
         w = given_wrench(d.wrench)
-        store6(d.hinge, i, H_F, add6(load6(d.hinge, i, H_F), w))
-        b = times_block(d.coef, d.block[source], w)
+        store6(d.joint_data, i, H_F, add6(load6(d.joint_data, i, H_F), w))
+        b = times_block(d.node_data, d.block[source], w)
     count = climb(table, source, b)
     for k in range(count):
         node = d.path[k]
@@ -371,10 +378,10 @@ def update_bias(table, source):
         if kind == JOIN or kind == HANG:
             o = d.block[node] + (HANG_L if kind == HANG else JOIN_L) + L_BETA
             for r in range(6):
-                d.coef[o + r] += d.change[k, r]
+                d.node_data[o + r] += d.change[k, r]
             if kind == JOIN and is_solid(d.nodes, node):
                 for r in range(6):
-                    d.coef[d.block[node] + JOIN_SOLID + SOLID_B + r] += d.change[k, 6 + r]
+                    d.node_data[d.block[node] + JOIN_SOLID + SOLID_B + r] += d.change[k, 6 + r]
         elif kind == BODY and d.nodes[node, LEFT] >= 0:
             for r in range(6):
-                d.coef[d.block[node] + 8 * r + 6] += d.change[k, r]
+                d.node_data[d.block[node] + 8 * r + 6] += d.change[k, r]

@@ -142,7 +142,7 @@ def write_column(table, words, node, stop, enters, R, T, size, rows, c):
     e = unit6(c % 6)
     b1, b2, p, b = ZERO6, ZERO6, ZERO6, ZERO6
     if kind == BODY:
-        b = times_block(d.coef, d.block[node], e)
+        b = times_block(d.node_data, d.block[node], e)
         b1, b2 = b, b
     elif kind == JOIN:
         if c < 6:
@@ -160,7 +160,7 @@ def write_column(table, words, node, stop, enters, R, T, size, rows, c):
         i = d.nodes[stop, INDEX]
         low, high = b1, b2
         if enters == AS_UPPER:
-            high = twist_to_child(load9(d.hinge, i, H_R), load3(d.hinge, i, H_P), b2)
+            high = twist_to_child(load9(d.joint_data, i, H_R), load3(d.joint_data, i, H_P), b2)
         else:
             low = negate6(b1)
         for r in range(6):
@@ -208,7 +208,7 @@ def write_joint(table, words, node, o):
     i = d.nodes[node, INDEX]
     for c in range(6):
         b1, b2, _ = push_gap(table, node, unit6(c), ZERO6, ZERO6)
-        f = pass_joint(d.tree, i, d.quiet, d.coef, d.block[node] + JOIN_L, d.freedom, unit6(c), d.answer)
+        f = pass_joint(d.tree, i, d.quiet, d.node_data, d.block[node] + JOIN_L, d.dof_rows, unit6(c), d.answer)
         for r in range(6):
             words[o + 6 * r + c] = b1[r]
             words[o + 6 * (6 + r) + c] = b2[r]

@@ -113,7 +113,7 @@ def climb_together(table, wrenches):
     for k in range(u.place.shape[0]):
         w = load6(wrenches, k, 0)
         o = u.place[k]
-        b = times_block(d.coef, d.block[u.node[o]], w)
+        b = times_block(d.node_data, d.block[u.node[o]], w)
         store6(u.change, o, 0, add6(load6(u.change, o, 0), b))
     for k in range(u.node.shape[0]):
         node = u.node[k]
@@ -124,14 +124,14 @@ def climb_together(table, wrenches):
         if kind == BODY:
             b1 = load6(u.change, k, 0)
             if left >= 0:
-                b1 = sub6(b1, times_block(d.coef, d.block[node], load6(u.state, left, P)))
+                b1 = sub6(b1, times_block(d.node_data, d.block[node], load6(u.state, left, P)))
             b2 = b1
             store6(u.change, k, 0, b1)
         elif kind == JOIN:
             i = d.nodes[node, INDEX]
             gap = ZERO6
             if left >= 0:
-                gap = twist_to_child(load9(d.hinge, i, H_R), load3(d.hinge, i, H_P), load6(u.state, left, B2))
+                gap = twist_to_child(load9(d.joint_data, i, H_R), load3(d.joint_data, i, H_P), load6(u.state, left, B2))
                 b1 = load6(u.state, left, B1)
             if right >= 0:
                 gap = sub6(gap, load6(u.state, right, B1))
@@ -161,7 +161,7 @@ def descend_together(table, actual):
     """
     d = path_data_of(table)
     u = union_of(table)
-    effort = d.total if actual else d.quiet
+    effort = d.effort_sum if actual else d.quiet
     last = u.node.shape[0] - 1
     g = d.gravity
     base = (0.0, 0.0, 0.0, -g[0], -g[1], -g[2]) if actual else ZERO6
@@ -181,9 +181,9 @@ def descend_together(table, actual):
             if is_solid(d.nodes, node):
                 if not is_solid(d.nodes, d.nodes[node, UP]):
                     at = d.block[node] + JOIN_SOLID
-                    a = answer_of_stretch(d.coef, at, f1, f2)
-                    a = add6(a, flat6(d.coef, at + SOLID_B) if actual else load6(u.change, k, 6))
-                below = into_lower(d.nodes, d.block, node, d.hinge, d.coef, a)
+                    a = answer_of_stretch(d.node_data, at, f1, f2)
+                    a = add6(a, flat6(d.node_data, at + SOLID_B) if actual else load6(u.change, k, 6))
+                below = into_lower(d.nodes, d.block, node, d.joint_data, d.node_data, a)
             if left >= 0:
                 hand_down(u.state, left, a, f1, back_on_upper(d, node, f))
             if right >= 0:
@@ -192,7 +192,7 @@ def descend_together(table, actual):
             f = hang_force(d, node, a, known, effort)
             if is_solid(d.nodes, node):
                 i = d.nodes[node, INDEX]
-                a = twist_to_child(load9(d.hinge, i, H_R), load3(d.hinge, i, H_P), a)
+                a = twist_to_child(load9(d.joint_data, i, H_R), load3(d.joint_data, i, H_P), a)
             hand_down(u.state, left, a, f, ZERO6)
         elif kind == BODY:
             if not is_solid(d.nodes, node):

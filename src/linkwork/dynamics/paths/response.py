@@ -50,7 +50,7 @@ class Response(Uncopied, TakesTurns):
         load, external = as_effort(model, effort), as_wrenches(model, wrenches)
         self._solver.prepare(self._q, self._v, load, external)
         bad = self._solver.assemble()
-        if bad >= 0 or not np.isfinite(self._solver.coef).all():
+        if bad >= 0 or not np.isfinite(self._solver.node_data).all():
             vectors = {"state.q": self._q, "state.v": self._v, "effort": load}
             raise explain_failure(model, "dca", bad, vectors, external)
         if is_delicate(model, merges_welds=True):
@@ -64,7 +64,7 @@ class Response(Uncopied, TakesTurns):
         self._place = np.zeros((nodes.shape[0], PLACE_COLUMNS))
         self._S = np.zeros((model.nv, 6))
         tree, body, screws, *_ = model.arrays
-        place_leaf_to_root(nodes, tree, body, screws, self._solver.hinge, self._q, self._v, self._S, self._place)
+        place_leaf_to_root(nodes, tree, body, screws, self._solver.joint_data, self._q, self._v, self._S, self._place)
         self._paths = solver_paths(self._solver)
         self._table = describe(self._paths)
 
@@ -85,8 +85,8 @@ class Response(Uncopied, TakesTurns):
 
     def _placed(self, index: int) -> FloatArray:
         out = np.empty(18)
-        assembly, hinge, leaf = self._solver.assembly, self._solver.hinge, self._solver.assembly.leaf[index]
-        place_body(self.model.arrays, assembly.nodes, hinge, self._q, self._v, self._S, self._place, leaf, out)
+        assembly, joint_data, leaf = self._solver.assembly, self._solver.joint_data, self._solver.assembly.leaf[index]
+        place_body(self.model.arrays, assembly.nodes, joint_data, self._q, self._v, self._S, self._place, leaf, out)
         return out
 
     # ----------------------------------------------------------------------------------------------- actual accelerations
@@ -211,7 +211,7 @@ class Response(Uncopied, TakesTurns):
         change = new - self._effort[rows]
         self._paths.quiet[rows] = change
         self._update(self._solver.assembly.joint[index], np.zeros(6))
-        self._solver.total[rows] += change
+        self._solver.effort_sum[rows] += change
         self._effort[rows] = new
 
     def _update(self, node: int, wrench: FloatArray) -> None:

@@ -101,7 +101,7 @@ def hybrid_dynamics(
     solver = dca_solver(model)
     solver.prepare(q, v, given, external, tree)
     for i in joints:
-        solver.hinge[i, H_C : H_C + 6] += subspace(solver, i) @ qdd[model.v_slice(i)]
+        solver.joint_data[i, H_C : H_C + 6] += subspace(solver, i) @ qdd[model.v_slice(i)]
     bad = solver.assemble()
     solver.substitute(qdd)
     if bad >= 0 or not np.isfinite(qdd.sum()):
@@ -110,7 +110,7 @@ def hybrid_dynamics(
     reactions = solver.reactions()
     for i in joints:
         rows = model.v_slice(i)
-        passive = solver.total[rows] - (given[rows] if given.size else 0.0)
+        passive = solver.effort_sum[rows] - (given[rows] if given.size else 0.0)
         armature = model.arrays.dof[rows, layout.ARMATURE]
         used[rows] = subspace(solver, i).T @ reactions[i] + armature * qdd[rows] - passive
     refuse_lost_digits(model, "hybrid_dynamics", q, v, used, external, qdd)

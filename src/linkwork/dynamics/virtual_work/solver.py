@@ -48,10 +48,10 @@ class VirtualWorkSolver:
         n, nv = model.n_bodies, model.nv
         self._work = vw.LinkWork(
             twist=np.zeros((n, 6)),
-            hinge=np.zeros((n, HINGE_COLUMNS)),
+            joint_data=np.zeros((n, HINGE_COLUMNS)),
             S=np.zeros((nv, 6)),
-            total=np.zeros(nv),
-            coef=aligned_zeros(m * vw.LINK_SIZE),
+            effort_sum=np.zeros(nv),
+            link_data=aligned_zeros(m * vw.LINK_SIZE),
             pairs=aligned_zeros(int(couples.sum()) * vw.PAIR_SIZE),
             load=np.zeros((m, vw.LOAD_COLUMNS)),
             E=np.zeros((nv, 6)),
@@ -89,5 +89,5 @@ class VirtualWorkSolver:
     def reactions(self) -> FloatArray:
         """The wrench [n; f] each joint passes to the body it carries, in that body's frame at its origin, shape (n, 6)."""
         out = np.empty((self.model.n_bodies, 6))
-        vw.reactions_of(self.links, self._work.coef, self._work.load, out)
+        vw.reactions_of(self.links, self._work.link_data, self._work.load, out)
         return out

@@ -74,10 +74,10 @@ class LinkWork(NamedTuple):
     """Memory of the sweeps."""
 
     twist: FloatArray  # (n, 6)
-    hinge: FloatArray  # (n, 24)
+    joint_data: FloatArray  # (n, 24)
     S: FloatArray  # (nv, 6)
-    total: FloatArray  # (nv,)
-    coef: FloatArray  # (336 m,)
+    effort_sum: FloatArray  # (nv,)
+    link_data: FloatArray  # (336 m,)
     pairs: FloatArray  # 48 per pair of children
     load: FloatArray  # (m, 30)
     E: FloatArray  # (nv, 6)
@@ -91,7 +91,7 @@ class LinkWork(NamedTuple):
 @kernel
 def prepare_links(arrays, t, w):
     """G, B, Q, OWN of all links; returns the first body whose inertia is singular, or -1."""
-    tree, body, links, coef = arrays.tree, arrays.body, t.links, w.coef
+    tree, body, links, data = arrays.tree, arrays.body, t.links, w.link_data
     for m in range(links.shape[0]):
         o = m * LINK_SIZE
         i = links[m, BODY]
@@ -100,25 +100,25 @@ def prepare_links(arrays, t, w):
         if not ok or is_singular(inertia):
             return i
         share = t.pieces[i] * 1.0  # a piece of k has a k-th of the inertia
-        store_rows(coef, o + G_, scale_rows((share, share, share, share, share, share), rows))
+        store_rows(data, o + G_, scale_rows((share, share, share, share, share, share), rows))
         if links[m, IS_WELD]:
-            unit_block(coef, o + B_)
-            unit_block(coef, o + H_)
-            own_block(coef, o, 0)
+            unit_block(data, o + B_)
+            unit_block(data, o + H_)
+            own_block(data, o, 0)
         elif tree[i, KIND] != COMPOUND:
-            joint_basis(tree, body, arrays.dof, i, w.S, coef, o + B_, w.E, w.matrix)
-            own_block(coef, o, tree[i, DOF])
+            joint_basis(tree, body, arrays.dof, i, w.S, data, o + B_, w.E, w.matrix)
+            own_block(data, o, tree[i, DOF])
     return -1
 
 
 @inlined
-def own_block(coef, o, freedoms):
+def own_block(data, o, freedoms):
     """Q = G B and BᵀGB + J."""
-    Q = transposed_product(coef, o + G_, load_rows(coef, o + B_))
-    store_rows(coef, o + Q_, Q)
-    store_rows(coef, o + OWN, transposed_product(coef, o + B_, Q))
+    Q = transposed_product(data, o + G_, load_rows(data, o + B_))
+    store_rows(data, o + Q_, Q)
+    store_rows(data, o + OWN, transposed_product(data, o + B_, Q))
     for d in range(6 - freedoms, 6):
-        coef[o + OWN + 9 * d] += 1.0
+        data[o + OWN + 9 * d] += 1.0
 
 
 # ---------------------------------------------------------------------------------------------------------- three sweeps
@@ -131,7 +131,7 @@ def virtual_work(arrays, q, v, effort, wrenches, t, w, qdd):
     arrays: of the model. t: LinkTree, w: LinkWork.
     """
     a = arrays
-    velocities_root_to_leaf(a, q, v, effort, wrenches, w.twist, w.hinge, w.S, w.total)
+    velocities_root_to_leaf(a, q, v, effort, wrenches, w.twist, w.joint_data, w.S, w.effort_sum)
     bad = loads_root_to_leaf(a, t, w)
     if bad >= 0:
         return bad
@@ -144,34 +144,34 @@ def virtual_work(arrays, q, v, effort, wrenches, t, w, qdd):
 
 
 @inlined
-def carried_at(links, hinge, m):
+def carried_at(links, joint_data, m):
     """Pose of a link in the one that carries it, and the bias of the joint between."""
     i = links[m, BODY]
     if links[m, IS_WELD]:
         return IDENTITY3, ZERO3, ZERO6
-    return load9(hinge, i, H_R), load3(hinge, i, H_P), load6(hinge, i, H_C)
+    return load9(joint_data, i, H_R), load3(joint_data, i, H_P), load6(joint_data, i, H_C)
 
 
 @inlined
 def loads_root_to_leaf(arrays, t, w):
     """H of all joints, and what acts on links besides constraints: t = f + E τ - Σ Xᵀ E τ of the joints below."""
-    tree, links, hinge, coef, load = arrays.tree, t.links, w.hinge, w.coef, w.load
+    tree, links, joint_data, data, load = arrays.tree, t.links, w.joint_data, w.link_data, w.load
     for m in range(links.shape[0]):
         o = m * LINK_SIZE
         i = links[m, BODY]
-        f = scale6(1.0 / t.pieces[i], load6(hinge, i, H_F))
+        f = scale6(1.0 / t.pieces[i], load6(joint_data, i, H_F))
         e = ZERO6
         if not links[m, IS_WELD]:
             if tree[i, KIND] == COMPOUND:
-                if not joint_basis(tree, arrays.body, arrays.dof, i, w.S, coef, o + B_, w.E, w.matrix):
+                if not joint_basis(tree, arrays.body, arrays.dof, i, w.S, data, o + B_, w.E, w.matrix):
                     return i
-                own_block(coef, o, tree[i, DOF])
+                own_block(data, o, tree[i, DOF])
             j = tree[i, V]
             for d in range(tree[i, DOF]):
-                e = add6(e, scale6(w.total[j + d], load6(w.E, j + d, 0)))
-            R = load9(hinge, i, H_R)
-            p = load3(hinge, i, H_P)
-            store_rows(coef, o + H_, wrench_rows_to_parent(R, p, load_rows(coef, o + B_)))
+                e = add6(e, scale6(w.effort_sum[j + d], load6(w.E, j + d, 0)))
+            R = load9(joint_data, i, H_R)
+            p = load3(joint_data, i, H_P)
+            store_rows(data, o + H_, wrench_rows_to_parent(R, p, load_rows(data, o + B_)))
             if links[m, PARENT] >= 0:
                 add_to6(load, links[m, PARENT], T_, negate6(wrench_to_parent(R, p, e)))
         store6(load, m, EFFORT, e)
@@ -182,24 +182,24 @@ def loads_root_to_leaf(arrays, t, w):
 @inlined
 def eliminate_leaf_to_root(t, w, gravity, m):
     """Brings the joints below link m into the system and eliminates them; False if a block is not definite."""
-    links, child, coef, load = t.links, t.child, w.coef, w.load
+    links, child, data, load = t.links, t.child, w.link_data, w.load
     o = m * LINK_SIZE
-    free = six_lanes(combine(load6(load, m, T_), load_rows(coef, o + G_)))
+    free = six_lanes(combine(load6(load, m, T_), load_rows(data, o + G_)))
     store6(load, m, FREE_A, free)
-    store_rows(coef, o + DIAGONAL, load_rows(coef, o + OWN))
+    store_rows(data, o + DIAGONAL, load_rows(data, o + OWN))
     start = links[m, CHILDREN]
     count = links[m, COUNT]
     for j in range(count):
         c = child[start + j]
-        join_link(links, w.hinge, coef, load, w.scratch, m, c, free)
+        join_link(links, w.joint_data, data, load, w.scratch, m, c, free)
         for k in range(j + 1, count):
-            H = load_rows(coef, child[start + k] * LINK_SIZE + H_)
+            H = load_rows(data, child[start + k] * LINK_SIZE + H_)
             store_rows(w.pairs, pair_at(t.pair, m, count, j, k), transposed_product(w.scratch, 0, H))
     ok = True
     for j in range(count):
         ok = eliminate_child(t, w, m, j) and ok
     if links[m, PARENT] < 0:
-        ok = solve_root(links, w.hinge, gravity, coef, load, m) and ok
+        ok = solve_root(links, w.joint_data, gravity, data, load, m) and ok
     return ok
 
 
@@ -210,38 +210,38 @@ def pair_at(pair, m, count, j, k):
 
 
 @inlined
-def join_link(links, hinge, coef, load, scratch, m, c, free):
+def join_link(links, joint_data, data, load, scratch, m, c, free):
     """What link m adds to the block, right-hand side and coupling of a joint c below it. Leaves G H in scratch."""
     o = m * LINK_SIZE
     at = c * LINK_SIZE
-    GH = transposed_product(coef, o + G_, load_rows(coef, at + H_))
+    GH = transposed_product(data, o + G_, load_rows(data, at + H_))
     store_rows(scratch, 0, GH)
-    D = load_rows(coef, at + DIAGONAL)
-    K = transposed_product(coef, at + H_, GH)
-    store_rows(coef, at + DIAGONAL, (D[0] + K[0], D[1] + K[1], D[2] + K[2], D[3] + K[3], D[4] + K[4], D[5] + K[5]))
-    R, p, bias = carried_at(links, hinge, c)
+    D = load_rows(data, at + DIAGONAL)
+    K = transposed_product(data, at + H_, GH)
+    store_rows(data, at + DIAGONAL, (D[0] + K[0], D[1] + K[1], D[2] + K[2], D[3] + K[3], D[4] + K[4], D[5] + K[5]))
+    R, p, bias = carried_at(links, joint_data, c)
     gap = sub6(add6(twist_to_child(R, p, free), bias), load6(load, c, FREE_A))
-    alpha = add6(six_lanes(combine(gap, load_rows(coef, at + B_))), get_lane(D, 6))
-    C = transposed_product(coef, at + H_, load_rows(coef, o + Q_))
+    alpha = add6(six_lanes(combine(gap, load_rows(data, at + B_))), get_lane(D, 6))
+    C = transposed_product(data, at + H_, load_rows(data, o + Q_))
     zero = splat(0.0)
     C = (zero - C[0], zero - C[1], zero - C[2], zero - C[3], zero - C[4], zero - C[5])
-    store_rows(coef, at + COUPLING, set_lane(C, 6, alpha))
+    store_rows(data, at + COUPLING, set_lane(C, 6, alpha))
 
 
 @inlined
 def eliminate_child(t, w, m, j):
-    coef, scratch = w.coef, w.scratch
+    data, scratch = w.link_data, w.scratch
     at = t.child[t.links[m, CHILDREN] + j] * LINK_SIZE
-    L, d, ok = ldl6(block_lower(coef, at + DIAGONAL))
-    U = forward(L, load_rows(coef, at + COUPLING))
-    store_rows(coef, at + COUPLING, U)
+    L, d, ok = ldl6(block_lower(data, at + DIAGONAL))
+    U = forward(L, load_rows(data, at + COUPLING))
+    store_rows(data, at + COUPLING, U)
     for k in range(15):
-        coef[at + DIAGONAL + k] = L[k]
+        data[at + DIAGONAL + k] = L[k]
     for k in range(6):
-        coef[at + DIAGONAL + LDL_D + k] = d[k]
+        data[at + DIAGONAL + LDL_D + k] = d[k]
     store_rows(scratch, 0, scale_rows(d, U))
     above = m * LINK_SIZE + DIAGONAL
-    store_rows(coef, above, sub_rows(load_rows(coef, above), transposed_product(scratch, 0, U)))
+    store_rows(data, above, sub_rows(load_rows(data, above), transposed_product(scratch, 0, U)))
     if j + 1 < t.links[m, COUNT]:
         eliminate_from_siblings(t, w, m, j, L, d, U)
     return ok
@@ -250,7 +250,7 @@ def eliminate_child(t, w, m, j):
 @routine
 def eliminate_from_siblings(t, w, m, j, L, d, U):
     """Takes joint j out of the equations of the joints beside it: what grows with the square of their number."""
-    pair, coef, pairs, scratch = t.pair, w.coef, w.pairs, w.scratch
+    pair, data, pairs, scratch = t.pair, w.link_data, w.pairs, w.scratch
     start, count = t.links[m, CHILDREN], t.links[m, COUNT]
     for k in range(j + 1, count):
         jk = pair_at(pair, m, count, j, k)
@@ -260,8 +260,8 @@ def eliminate_from_siblings(t, w, m, j, L, d, U):
         store_rows(scratch, 0, scale_rows(d, V_))
         beside = t.child[start + k] * LINK_SIZE
         # lane 6 of DIAGONAL has already moved to COUPLING, so only the matrix counts here
-        subtract_at(coef, beside + DIAGONAL, transposed_product(scratch, 0, V_))
-        subtract_at(coef, beside + COUPLING, transposed_product(scratch, 0, U))
+        subtract_at(data, beside + DIAGONAL, transposed_product(scratch, 0, V_))
+        subtract_at(data, beside + COUPLING, transposed_product(scratch, 0, U))
         for n in range(k + 1, count):
             W = load_rows(pairs, pair_at(pair, m, count, j, n))
             subtract_at(pairs, pair_at(pair, m, count, k, n), transposed_product(scratch, 0, W))
@@ -273,14 +273,14 @@ def subtract_at(a, o, rows):
 
 
 @inlined
-def solve_root(links, hinge, gravity, coef, load, m):
+def solve_root(links, joint_data, gravity, data, load, m):
     """The joint that holds a tree on the world, which accelerates by -g and yields to nothing."""
     at = m * LINK_SIZE
-    R, p, bias = carried_at(links, hinge, m)
+    R, p, bias = carried_at(links, joint_data, m)
     base = (0.0, 0.0, 0.0, -gravity[0], -gravity[1], -gravity[2])
     gap = sub6(add6(twist_to_child(R, p, base), bias), load6(load, m, FREE_A))
-    alpha = add6(six_lanes(combine(gap, load_rows(coef, at + B_))), get_lane(load_rows(coef, at + DIAGONAL), 6))
-    L, d, ok = ldl6(block_lower(coef, at + DIAGONAL))
+    alpha = add6(six_lanes(combine(gap, load_rows(data, at + B_))), get_lane(load_rows(data, at + DIAGONAL), 6))
+    L, d, ok = ldl6(block_lower(data, at + DIAGONAL))
     store6(load, m, N_, weighted_backward(L, d, forward(L, alpha)))
     return ok
 
@@ -294,12 +294,12 @@ def weighted_backward(L, d, u):
 @inlined
 def accelerations_root_to_leaf(arrays, t, w, qdd):
     """n of the joints below each link, then the link's acceleration and that of its joint."""
-    gravity, links, child, hinge, coef, load = arrays.gravity, t.links, t.child, w.hinge, w.coef, w.load
+    gravity, links, child, joint_data, data, load = arrays.gravity, t.links, t.child, w.joint_data, w.link_data, w.load
     base = (0.0, 0.0, 0.0, -gravity[0], -gravity[1], -gravity[2])
     for m in range(links.shape[0]):
         o = m * LINK_SIZE
         n = load6(load, m, N_)
-        f = add6(load6(load, m, T_), row_sums(coef, o + B_, lane_vector(n, 0.0)))
+        f = add6(load6(load, m, T_), row_sums(data, o + B_, lane_vector(n, 0.0)))
         given = with_lane(lane_vector(negate6(n), 0.0), 6, 1.0)
         start = links[m, CHILDREN]
         count = links[m, COUNT]
@@ -307,16 +307,16 @@ def accelerations_root_to_leaf(arrays, t, w, qdd):
             c = child[start + j]
             nc = child_constraint(t, w, m, j, given)
             store6(load, c, N_, nc)
-            f = sub6(f, row_sums(coef, c * LINK_SIZE + H_, lane_vector(nc, 0.0)))
-        a = six_lanes(combine(f, load_rows(coef, o + G_)))
+            f = sub6(f, row_sums(data, c * LINK_SIZE + H_, lane_vector(nc, 0.0)))
+        a = six_lanes(combine(f, load_rows(data, o + G_)))
         store6(load, m, A_, a)
         i = links[m, BODY]
         if not links[m, IS_WELD]:
             above = base
             if links[m, PARENT] >= 0:
                 above = load6(load, links[m, PARENT], A_)
-            a = sub6(a, twist_to_child(load9(hinge, i, H_R), load3(hinge, i, H_P), above))
-            a = sub6(a, load6(hinge, i, H_C))
+            a = sub6(a, twist_to_child(load9(joint_data, i, H_R), load3(joint_data, i, H_P), above))
+            a = sub6(a, load6(joint_data, i, H_C))
             joint_accelerations(arrays.tree, arrays.dof, i, n, a, w.E, qdd)
 
 
@@ -334,25 +334,25 @@ def joint_accelerations(tree, dof, i, n, a, E, qdd):
 
 @inlined
 def child_constraint(t, w, m, j, given):
-    child, coef, load = t.child, w.coef, w.load
+    child, data, load = t.child, w.link_data, w.load
     start, count = t.links[m, CHILDREN], t.links[m, COUNT]
     at = child[start + j] * LINK_SIZE
-    u = row_sums(coef, at + COUPLING, given)
+    u = row_sums(data, at + COUPLING, given)
     for k in range(j + 1, count):
         beside = lane_vector(load6(load, child[start + k], N_), 0.0)
         u = sub6(u, row_sums(w.pairs, pair_at(t.pair, m, count, j, k), beside))
     o = at + DIAGONAL
     L = (
-        coef[o], coef[o + 1], coef[o + 2], coef[o + 3], coef[o + 4], coef[o + 5], coef[o + 6], coef[o + 7],
-        coef[o + 8], coef[o + 9], coef[o + 10], coef[o + 11], coef[o + 12], coef[o + 13], coef[o + 14],
+        data[o], data[o + 1], data[o + 2], data[o + 3], data[o + 4], data[o + 5], data[o + 6], data[o + 7],
+        data[o + 8], data[o + 9], data[o + 10], data[o + 11], data[o + 12], data[o + 13], data[o + 14],
     )  # fmt: skip
-    return weighted_backward(L, flat6(coef, o + LDL_D), u)
+    return weighted_backward(L, flat6(data, o + LDL_D), u)
 
 
 @kernel
-def reactions_of(links, coef, load, out):
+def reactions_of(links, data, load, out):
     """E τ + B n of every body's joint, in the body's frame, into `out` (n, 6)."""
     for m in range(links.shape[0]):
         if not links[m, IS_WELD]:
             n = lane_vector(load6(load, m, N_), 0.0)
-            store6(out, links[m, BODY], 0, add6(load6(load, m, EFFORT), row_sums(coef, m * LINK_SIZE + B_, n)))
+            store6(out, links[m, BODY], 0, add6(load6(load, m, EFFORT), row_sums(data, m * LINK_SIZE + B_, n)))

@@ -15,7 +15,7 @@ from linkwork.dynamics.dca.nodes import H_P, H_R
 from linkwork.dynamics.dca.solver import DcaSolver
 from linkwork.dynamics.inputs import explain_failure
 from linkwork.dynamics.kinematics import world_poses
-from linkwork.dynamics.paths.path_data import PathData, path_data, solver_paths
+from linkwork.dynamics.paths.path_data import PathData, solver_paths
 from linkwork.dynamics.paths.path_queries import actual_acceleration
 from linkwork.errors import StateError
 from linkwork.full.simulation import FullDynamics
@@ -78,7 +78,7 @@ class PathSource:
         return np.array(actual_acceleration(self._table, int(self.leaf_of(np.array([body]))[0])))
 
     def hinge(self, body: int) -> tuple[FloatArray, FloatArray]:
-        row = self.paths.hinge[body]
+        row = self.paths.joint_data[body]
         return row[H_R : H_R + 9].reshape(3, 3), row[H_P : H_P + 3]
 
     def subspace(self, body: int) -> FloatArray:
@@ -99,21 +99,7 @@ class TreeSource(PathSource):
 
     def __init__(self, sim: AdaptiveDynamics | QuasiStatics):
         self._sim = sim
-        tree = sim.view.tree
-        plan, mechanism, c = tree.plan, tree.mechanism, tree.coefficients
-        super().__init__(
-            sim.model,
-            path_data(
-                plan.nodes,
-                plan.block,
-                mechanism.tree,
-                c.joint_data,
-                c.kept,
-                c.dof_rows,
-                c.effort_sum,
-                mechanism.gravity,
-            ),
-        )
+        super().__init__(sim.model, sim.view.tree.paths())
 
     def state(self) -> State:
         return self._sim.state

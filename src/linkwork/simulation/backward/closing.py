@@ -22,6 +22,7 @@ from linkwork.derivatives.stepping.explicit_steps import moved_back
 from linkwork.derivatives.stepping.step_gradients import UNSEEN, Seen, StepGradients, StepMap
 from linkwork.dynamics.front import solve_dca
 from linkwork.dynamics.inputs import NO_EFFORT, NO_WRENCHES
+from linkwork.dynamics.paths.path_data import solver_paths
 from linkwork.errors import StateError
 from linkwork.loops.closing import loop_solver
 from linkwork.loops.factors import Factors
@@ -70,7 +71,8 @@ class Shut:
         refuse_turning(self.plan, self.open)
         solver = loop_solver(closing.heavy)
         solve_dca(solver, end.q, self.still, NO_EFFORT, NO_WRENCHES)
-        self.factors = Factors(self.open.matrix(solver), self.open.free_answers())
+        matrix = self.open.matrix(solver_paths(solver), solver.assembly.leaf)
+        self.factors = Factors(matrix, self.open.free_answers())
         self.q, self.v = end
         self.at_open = Moving(self.tree, State(self.q, self.still))
         self.force = self._corrected(lambda force: -self._gap(force))

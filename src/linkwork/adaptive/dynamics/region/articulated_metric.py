@@ -73,9 +73,11 @@ def renew_bias(plan, mechanism, c, node, qdd):
         gap = sub6(gap, bias_lane(c.handed_up, plan.slot[lower] + PHI11))
         f = through_joint(mechanism, c, i, plan.block[node] + JOIN_L, gap, qdd)
         back = wrench_to_parent(R, p, f)
-        set_bias(c.handed_up, slot + PHI11, sub6(b1, six_lanes(combine(back, load_rows(c.kept, plan.block[left])))))
+        set_bias(
+            c.handed_up, slot + PHI11, sub6(b1, six_lanes(combine(back, load_rows(c.node_data, plan.block[left]))))
+        )
         if nodes[node, ROLE] != TOP:
-            b2 = add6(b2, six_lanes(combine(f, load_rows(c.kept, plan.block[lower]))))
+            b2 = add6(b2, six_lanes(combine(f, load_rows(c.node_data, plan.block[lower]))))
             set_bias(c.handed_up, slot + PHI22, b2)
     elif kind == HANG:
         b = bias_lane(c.handed_up, plan.slot[left] + PHI11)
@@ -86,10 +88,10 @@ def renew_bias(plan, mechanism, c, node, qdd):
         f = load6(c.joint_data, i, H_F)
         if left >= 0:
             f = sub6(f, bias_lane(c.handed_up, plan.slot[left]))
-        b = six_lanes(combine(f, load_rows(c.kept, plan.block[node])))
+        b = six_lanes(combine(f, load_rows(c.node_data, plan.block[node])))
         set_bias(c.handed_up, slot, b)
         if left >= 0:
-            set_bias(c.kept, plan.block[node], b)
+            set_bias(c.node_data, plan.block[node], b)
     else:
         a = bias_lane(c.handed_up, plan.slot[left])
         set_bias(c.handed_up, slot, add6(a, bias_lane(c.handed_up, plan.slot[nodes[node, RIGHT]])))
@@ -99,8 +101,8 @@ def renew_bias(plan, mechanism, c, node, qdd):
 def through_joint(mechanism, c, i, o, gap, qdd):
     """Wrench through joint i with nothing on the handles of its node; keeps the gap β for the way back."""
     beta = add6(gap, load6(c.joint_data, i, H_C))
-    vstore(c.kept, o + L_BETA, lane_vector(beta, 0.0))
-    return pass_joint(mechanism.tree, i, c.effort_sum, c.kept, o, c.dof_rows, beta, qdd)
+    vstore(c.node_data, o + L_BETA, lane_vector(beta, 0.0))
+    return pass_joint(mechanism.tree, i, c.effort_sum, c.node_data, o, c.dof_rows, beta, qdd)
 
 
 @inlined
@@ -241,10 +243,10 @@ def enter_rigid(plan, c, run, node):
         store6(run.twist, lower, 0, below)
         beta = sub6(beta, first_bias(c.columns, plan.columns_at[lower], below))
         o = plan.block[node] + (JOIN_L if kind == JOIN else HANG_L)
-        vstore(c.kept, o + L_BETA, lane_vector(beta, 0.0))
+        vstore(c.node_data, o + L_BETA, lane_vector(beta, 0.0))
     else:
         if kind == BODY:
-            set_bias(c.kept, plan.block[node], first_bias(c.columns, plan.columns_at[node], twist))
+            set_bias(c.node_data, plan.block[node], first_bias(c.columns, plan.columns_at[node], twist))
         if left >= 0:
             store6(run.twist, left, 0, twist)
         if right >= 0:

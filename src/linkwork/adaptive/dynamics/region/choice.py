@@ -94,7 +94,7 @@ def velocity_ahead(plan, mechanism, c, run, node, i, d, horizon):
         stiffness += mechanism.dof[j, STIFFNESS]
         damping += mechanism.dof[j, DAMPING]
         o = plan.block[node] + (JOIN_L if plan.nodes[node, NODE_KIND] == JOIN else HANG_L)
-        n = c.kept[o + L_N]
+        n = c.node_data[o + L_N]
         resistance = n * horizon * (damping + horizon * stiffness)
         acceleration = (acceleration - n * horizon * stiffness * v) / (1.0 + resistance)
     return v + horizon * acceleration

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from linkwork.contact.geometry import mesh_files
-from linkwork.contact.shape_table import _field_triangles
+from linkwork.contact.shape_table import field_triangles
 from linkwork.core.arrays import FloatArray
 from linkwork.model.model import Model
 from linkwork.model.shapes import Box, Capsule, Cylinder, HeightField, Mesh, Plane, Shape, Sphere
@@ -44,7 +44,7 @@ class RayCaster:
             if isinstance(shape, Mesh):
                 self._triangles[k] = mesh_files.read_triangles(shape.path or shape.file, shape.scale)
             elif isinstance(shape, HeightField):
-                self._triangles[k] = _field_triangles(shape)
+                self._triangles[k] = field_triangles(shape)
         placements = [shape.placement for shape in self._shapes]
         self._R = np.array([pose.rotation for pose in placements]).reshape(-1, 3, 3)
         self._p = np.array([pose.xyz for pose in placements]).reshape(-1, 3)
