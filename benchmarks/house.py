@@ -50,6 +50,8 @@ LOOP_FORCES = (
 KERNELS = {  # modules of the kernels that a step calls, before and after they moved
     "full Euler step": ("simulation.stepping.trees.euler", "simulation.advance"),
     "adaptive step with contact": (
+        "adaptive.dynamics.touching adaptive.dynamics.updating simulation.touching.driver "
+        "simulation.touching.search.finding simulation.touching.search.way simulation.touching.sweeps.solve",
         "adaptive.dynamics.touching simulation.touching.driver simulation.touching.search.finding "
         "simulation.touching.search.way simulation.touching.sweeps.solve",
         "adaptive.dynamics.touching simulation.touching.step",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.reference.contact_alone import solve_alone
 
 from linkwork.contact.contact_list import FRICTION, GAP, NORMAL, POINT, RESTITUTION, make_contacts
 from linkwork.contact.solver.allocation import make_problem, make_system
 from linkwork.contact.solver.linear_systems import ROW, solve_few
 from linkwork.contact.solver.problem import CONVERGED, ENERGY, RESIDUAL, SWEEPS
 from linkwork.core.jit import kernel
-from linkwork.simulation.touching.sweeps.alone import solve_alone
 
 LAWS = ("coupled", "impacts")
 H = 1e-3

@@ -23,8 +23,8 @@ from linkwork.errors import StateError
 from linkwork.model import layout
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.simulation.touching.sweeps.alone import solve_alone
 from linkwork.spatial.rotations import quaternion_matrix
+from tests.reference.contact_alone import solve_alone
 
 
 class PlainContact:

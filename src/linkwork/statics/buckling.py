@@ -38,6 +38,75 @@ class Buckled(NamedTuple):
     sweeps: int
 
 
+class Found(NamedTuple):
+    """An equilibrium of the branch."""
+
+    unstable: int  # directions
+    state: State
+    standing: Standing
+
+
+class Branch:
+    """Equilibria of a linkage as its load grows, from one to the next."""
+
+    def __init__(self, model: Model, load: Callable[[float], Loaded | Model | tuple[Model, Loaded]]):
+        self._model, self._load = model, load
+        self._known: list[tuple[float, State]] = []  # the last ones, by their load
+        self.sweeps = 0
+
+    def begin(self, p: float, start: State) -> Found:
+        """The first equilibria: at p, from anywhere, and then at one more load close to it."""
+        found = self._close_by(p, start) or self._settled(p, start)
+        self._known.append((p, found.state))
+        return found
+
+    def follow(self, p: float, halvings: int = HALVINGS) -> Found:
+        """The branch at p; where the secant leads too far off it, by way of loads in between."""
+        found = self._close_by(p, self._ahead(p))
+        if found is None and halvings > 0 and self._model.loops:
+            known, middle = self._known, 0.5 * (self._known[-1][0] + p)
+            self._known = [known[-1], (middle, self.follow(middle, halvings - 1).state)]
+            found = self.follow(p, halvings - 1)
+            self._known = known
+        return found or self._settled(p, self._ahead(p))
+
+    def go_on(self, p: float, state: State) -> None:
+        """The branch is followed from the last equilibrium and this one."""
+        self._known = [self._known[-1], (p, state)]
+
+    def _acting_at(self, p: float) -> tuple[Model, Loaded | None]:
+        given = self._load(p)
+        if isinstance(given, tuple):
+            return given
+        return (given, None) if isinstance(given, Model) else (self._model, given)
+
+    def _close_by(self, p: float, start: State) -> Found | None:
+        """The equilibrium with loops next to a start; settling would lead away from where more directions are unstable."""
+        at, loads = self._acting_at(p)
+        if not at.loops:
+            return None
+        stays = Standing(at, gather(at, None, None, loads), close_loops(at, start).q)
+        found = stays.seek()
+        self.sweeps += stays.balance.sweeps
+        if not found:
+            return None
+        return Found(stays.factor(0.0), State(stays.balance.place.q.copy(), np.zeros(at.nv)), stays)
+
+    def _settled(self, p: float, start: State) -> Found:
+        at, loads = self._acting_at(p)
+        rest = settle(at, start, loads=loads, leave_saddles=False)
+        standing = Standing(at, gather(at, None, None, loads), rest.state.q)
+        count = standing.factor(0.0)
+        self.sweeps += rest.report.sweeps + standing.balance.sweeps
+        return Found(count, rest.state, standing)
+
+    def _ahead(self, p: float) -> State:
+        """Where the branch is at p, by the secant through the last two equilibria: a way off it leads to another branch."""
+        (p0, before), (p1, last) = self._known[-2], self._known[-1]
+        step = self._model.difference(before.q, last.q) * ((p - p1) / (p1 - p0))
+        return State(self._model.integrate(last.q, step), np.zeros(self._model.nv))
+
+
 def buckling(
     model: Model,
     state: State,
@@ -62,85 +131,34 @@ def buckling(
     part, parts = positive(tolerance, "tolerance"), whole(steps, 1, "steps")
     if not a < b:
         raise StateError(f"low is {a:g} and high {b:g}; the load grows from low to high.")
-    sweeps = 0
-    known: list[tuple[float, State]] = []  # the last equilibria of the branch
-
-    def acting_at(p: float) -> tuple[Model, Loaded | None]:
-        given = ask(p)
-        if isinstance(given, tuple):
-            return given
-        return (given, None) if isinstance(given, Model) else (model, given)
-
-    def close_by(p: float, start: State) -> tuple[int, State, Standing] | None:
-        """The equilibrium with loops next to a start; settling would lead away from where more directions are unstable."""
-        nonlocal sweeps
-        at, loads = acting_at(p)
-        if not at.loops:
-            return None
-        stays = Standing(at, gather(at, None, None, loads), close_loops(at, start).q)
-        found = stays.seek()
-        sweeps += stays.balance.sweeps
-        if not found:
-            return None
-        return stays.factor(0.0), State(stays.balance.place.q.copy(), np.zeros(at.nv)), stays
-
-    def settled(p: float, start: State) -> tuple[int, State, Standing]:
-        nonlocal sweeps
-        at, loads = acting_at(p)
-        rest = settle(at, start, loads=loads, leave_saddles=False)
-        standing = Standing(at, gather(at, None, None, loads), rest.state.q)
-        count = standing.factor(0.0)
-        sweeps += rest.report.sweeps + standing.balance.sweeps
-        return count, rest.state, standing
-
-    def unstable(p: float, start: State) -> tuple[int, State, Standing]:
-        return close_by(p, start) or settled(p, start)
-
-    def ahead(p: float) -> State:
-        """Where the branch is at p, by the secant through the last two equilibria: a way off it leads to another branch."""
-        (p0, before), (p1, last) = known[-2], known[-1]
-        step = model.difference(before.q, last.q) * ((p - p1) / (p1 - p0))
-        return State(model.integrate(last.q, step), np.zeros(model.nv))
-
-    def follow(p: float, halvings: int = HALVINGS) -> tuple[int, State, Standing]:
-        """The branch at p; where the secant leads too far off it, by way of loads in between."""
-        nonlocal known
-        found = close_by(p, ahead(p))
-        if found is None and halvings > 0 and model.loops:
-            kept, middle = known, 0.5 * (known[-1][0] + p)
-            known = [known[-1], (middle, follow(middle, halvings - 1)[1])]
-            found = follow(p, halvings - 1)
-            known = kept
-        return found or settled(p, ahead(p))
-
-    first, at, kept = unstable(a, State(q, np.zeros(model.nv)))
-    known = [(a, at)]
-    near = a + CLOSE_BY * (b - a) / parts
-    count, there, standing = unstable(near, at)
-    known.append((near, there))
+    branch = Branch(model, ask)
+    below = branch.begin(a, State(q, np.zeros(model.nv)))
+    first, near = below.unstable, a + CLOSE_BY * (b - a) / parts
+    found = branch.begin(near, below.state)
     previous = a
     for p in [near, *np.linspace(a, b, parts + 1)[1:].tolist()]:
         if p != near:
-            count, there, standing = follow(p)
-        if count > first:
+            found = branch.follow(p)
+        if found.unstable > first:
             break
-        previous, at, kept = p, there, standing
+        previous, below = p, found
         if p != near:
-            known = [known[-1], (p, there)]
+            branch.go_on(p, found.state)
     else:
         raise StateError(f"no pivot changes its sign from {a:g} to {b:g}: {first} directions are unstable throughout.")
-    upper = p
+    upper, above = p, found.unstable
     while upper - previous > part * max(abs(previous), abs(upper)):
         middle = 0.5 * (previous + upper)
         if not previous < middle < upper:
             break
-        more, there, standing = follow(middle)
-        if more > first:
-            upper, count = middle, more
+        found = branch.follow(middle)
+        if found.unstable > first:
+            upper, above = middle, found.unstable
         else:
-            previous, at, kept = middle, there, standing
-            known = [known[-1], (middle, there)]
-    return Buckled(0.5 * (previous + upper), upper - previous, at, _soft_shape(kept), first, count, sweeps)
+            previous, below = middle, found
+            branch.go_on(middle, found.state)
+    shape, at = _soft_shape(below.standing), below.state
+    return Buckled(0.5 * (previous + upper), upper - previous, at, shape, first, above, branch.sweeps)
 
 
 def _soft_shape(standing: Standing) -> FloatArray:

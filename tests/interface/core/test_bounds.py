@@ -205,6 +205,25 @@ def test_a_kernel_draws_on_everything_that_is_inlined_into_it():
     assert not {name for name in drawn_on if name.startswith(("adaptive/", "full/", "scene/", "cli/"))}
 
 
+@pytest.mark.parametrize(
+    ("kernel", "apart"),
+    [
+        ("adaptive.dynamics.touching", ("contact/broad_phase.py", "contact/narrow_phase.py", "contact/near_world.py")),
+        (
+            "simulation.touching.driver",
+            ("simulation/constrained/loop_forces.py", "loops/forces.py", "contact/near_world.py"),
+        ),
+        ("simulation.stepping.loops.euler", ("simulation/constrained/loop_forces.py", "loops/frames.py")),
+    ],
+)
+def test_a_kernel_does_not_draw_on_those_that_it_calls_by_their_address(kernel, apart):
+    """The search, and forces of loops, are kernels of their own; who measures how far bodies went does not search."""
+    package_files = {name for name, _, _ in source_stamp(f"linkwork.{kernel}")}
+    assert f"{kernel.replace('.', '/')}.py" in package_files
+    assert not package_files & set(apart)
+    assert all((package() / name).is_file() for name in apart)
+
+
 # ------------------------------------------------------------------------------------------------------------ announcement
 
 

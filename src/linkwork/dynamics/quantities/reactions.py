@@ -38,14 +38,7 @@ def joint_reactions(
     *,
     algorithm: str = "dca",
 ) -> FloatArray:
-    """The wrench each joint passes to the body it carries, constraint and effort together.
-
-    effort, wrenches: as in `forward_dynamics`.
-    algorithm: "dca", or "virtual_work", whose unknowns they are.
-    Returns wrenches [n; f] [N·m, N] in each body's frame at its origin, shape (n, 6). Sᵀ times it is the joint's effort
-    with springs and dampers, less armature q̈. Compile with merge_fixed=False to see the reactions of welds.
-    Cost: O(n).
-    """
+    """`lw.joint_reactions` of a tree: `loops.reactions`, which says more, asks this one. Cost: O(n)."""
     refuse_loops(as_model(model, "joint_reactions"), "joint_reactions")
     q, v = as_state(model, state)
     load, external = as_effort(model, effort), as_wrenches(model, wrenches)

@@ -94,94 +94,117 @@ def bent_by(bend, outer, inner):
     return total + bend[11] * (outer[0] * inner[4] - outer[1] * inner[3])
 
 
+@inlined
+def slopes_of_pair(parameters, settings, i, j, r2):
+    """r φ' and r² φ'' of a pair at the distance r."""
+    p = parameters.shape[0] // 3
+    inverse2 = 1.0 / r2
+    s = parameters[i] + parameters[j]
+    s2 = s * s * inverse2
+    s6 = s2 * s2 * s2
+    depth = parameters[p + i] * parameters[p + j] * s6
+    value, first, second = depth * (s6 - 1.0), depth * (6.0 - 12.0 * s6), depth * (156.0 * s6 - 42.0)
+    if settings[SWITCH_SLOPE] > 0.0:
+        r = math.sqrt(r2)
+        y = settings[SWITCH_SLOPE] * (r - settings[SWITCH])
+        if y > 0.0:
+            fade = 1.0 - y * y * y * (10.0 - y * (15.0 - 6.0 * y))
+            by_r = -30.0 * settings[SWITCH_SLOPE] * (y * (1.0 - y)) ** 2 * r
+            twice = -60.0 * settings[SWITCH_SLOPE] ** 2 * y * (1.0 - y) * (1.0 - 2.0 * y) * r2
+            second = second * fade + 2.0 * first * by_r + value * twice
+            first = first * fade + value * by_r
+    qq = parameters[2 * p + i] * parameters[2 * p + j]
+    coulomb, field = qq * math.sqrt(inverse2), 2.0 * settings[REACTION_K] * qq * r2
+    return first + (field - coulomb), second + (field + 2.0 * coulomb)
+
+
+@inlined
+def add_pairs_of_atom(t, parameters, settings, a, i):
+    """Blocks of body a with all others by the pairs of its atom i, and the slope of their energy by its position."""
+    x = (t.x[i, 0], t.x[i, 1], t.x[i, 2])
+    k, last = t.excluded_start[i], t.excluded_start[i + 1]
+    own = NONE6  # Σ h of this atom
+    S, C, at = NONE6, NONE9, -1  # Σ h and Σ h J_j over atoms of body `at`, as far as it goes on in the order of atoms
+    gx = gy = gz = 0.0
+    for j in range(t.x.shape[0]):
+        if k < last and t.excluded[k] == j:
+            k += 1
+            continue
+        b = t.body[j]
+        if b == a:
+            continue
+        dx, dy, dz = x[0] - t.x[j, 0], x[1] - t.x[j, 1], x[2] - t.x[j, 2]
+        r2 = dx * dx + dy * dy + dz * dz
+        if r2 >= settings[CUTOFF2]:
+            continue
+        first, second = slopes_of_pair(parameters, settings, i, j, r2)
+        inverse2 = 1.0 / r2
+        e1 = first * inverse2
+        e2 = (second - first) * inverse2 * inverse2
+        h = (e1 + e2 * dx * dx, e2 * dx * dy, e2 * dx * dz, e1 + e2 * dy * dy, e2 * dy * dz, e1 + e2 * dz * dz)
+        if b != at:
+            if at >= 0:
+                add_block(t.row, at, -1.0, S, C, x)
+            S, C, at = NONE6, NONE9, b
+        own = add6(own, h)
+        S = add6(S, h)
+        C = add9(C, h, t.x[j, 0], t.x[j, 1], t.x[j, 2])
+        gx, gy, gz = gx + e1 * dx, gy + e1 * dy, gz + e1 * dz
+    if at >= 0:
+        add_block(t.row, at, -1.0, S, C, x)
+    add_block(t.row, a, 1.0, own, add9(NONE9, own, x[0], x[1], x[2]), x)
+    t.g[i, 0], t.g[i, 1], t.g[i, 2] = gx, gy, gz
+    for c in range(3):
+        g = t.g[i, c]
+        for d in range(3):
+            t.bend[a, 3 * c + d] += g * x[d]
+        t.bend[a, 9 + c] += g
+
+
+@inlined
+def move_others(t, a):
+    """What the screws do to body a by its blocks with all others, each of which is carried by those before it."""
+    for b in range(t.parent.shape[0] - 1, -1, -1):
+        if t.parent[b] >= 0:
+            for r in range(6):
+                for c in range(6):
+                    t.row[t.parent[b], r, c] += t.row[b, r, c]
+    for m in range(t.carrier.shape[0]):
+        b = t.carrier[m]
+        for r in range(6):
+            total = 0.0
+            for c in range(6):
+                total += t.row[b, r, c] * t.screw[m, c]
+            t.moved[a, r, m] = total
+
+
+@inlined
+def add_bends(t, K):
+    """(2): every freedom on the way to the root carries those beyond it; those of one joint do so in both orders."""
+    for m in range(t.carrier.shape[0]):
+        b = t.carrier[m]
+        while b >= 0:
+            for k in range(t.carrier.shape[0]):
+                if t.carrier[k] == b:
+                    bent = bent_by(t.bend[t.carrier[m]], t.screw[k], t.screw[m])
+                    part = 0.5 * bent if b == t.carrier[m] else bent
+                    K[k, m] += part
+                    K[m, k] += part
+            b = t.parent[b]
+
+
 @kernel
 def pair_stiffness(t, parameters, settings, K):
     """Adds the second derivatives of all pairs between different bodies to K (nv, nv)."""
     n, nv = t.parent.shape[0], t.carrier.shape[0]
-    p = parameters.shape[0] // 3
     t.moved[:] = 0.0
     t.bend[:] = 0.0
     t.g[:] = 0.0
-    count = t.first[n]  # atoms
     for a in range(n):
         t.row[:] = 0.0
         for place in range(t.first[a], t.first[a + 1]):
-            i = t.of_body[place]
-            xi, yi, zi = t.x[i, 0], t.x[i, 1], t.x[i, 2]
-            k = t.excluded_start[i]
-            last = t.excluded_start[i + 1]
-            own = NONE6  # Σ h of this atom
-            S, C, at = (
-                NONE6,
-                NONE9,
-                -1,
-            )  # Σ h and Σ h J_j over atoms of body `at`, as far as it goes on in the order of atoms
-            gx = gy = gz = 0.0
-            for j in range(count):
-                if k < last and t.excluded[k] == j:
-                    k += 1
-                    continue
-                b = t.body[j]
-                if b == a:
-                    continue
-                dx, dy, dz = xi - t.x[j, 0], yi - t.x[j, 1], zi - t.x[j, 2]
-                r2 = dx * dx + dy * dy + dz * dz
-                if r2 >= settings[CUTOFF2]:
-                    continue
-                inverse2 = 1.0 / r2
-                s = parameters[i] + parameters[j]
-                s2 = s * s * inverse2
-                s6 = s2 * s2 * s2
-                depth = parameters[p + i] * parameters[p + j] * s6
-                value, first, second = depth * (s6 - 1.0), depth * (6.0 - 12.0 * s6), depth * (156.0 * s6 - 42.0)
-                if settings[SWITCH_SLOPE] > 0.0:
-                    r = math.sqrt(r2)
-                    y = settings[SWITCH_SLOPE] * (r - settings[SWITCH])
-                    if y > 0.0:
-                        fade = 1.0 - y * y * y * (10.0 - y * (15.0 - 6.0 * y))
-                        by_r = -30.0 * settings[SWITCH_SLOPE] * (y * (1.0 - y)) ** 2 * r
-                        twice = -60.0 * settings[SWITCH_SLOPE] ** 2 * y * (1.0 - y) * (1.0 - 2.0 * y) * r2
-                        second = second * fade + 2.0 * first * by_r + value * twice
-                        first = first * fade + value * by_r
-                qq = parameters[2 * p + i] * parameters[2 * p + j]
-                coulomb, field = qq * math.sqrt(inverse2), 2.0 * settings[REACTION_K] * qq * r2
-                first += field - coulomb  # r φ'
-                second += field + 2.0 * coulomb  # r² φ''
-                e1 = first * inverse2
-                e2 = (second - first) * inverse2 * inverse2
-                xx, xy, xz = e1 + e2 * dx * dx, e2 * dx * dy, e2 * dx * dz
-                yy, yz, zz = e1 + e2 * dy * dy, e2 * dy * dz, e1 + e2 * dz * dz
-                if b != at:
-                    if at >= 0:
-                        add_block(t.row, at, -1.0, S, C, (xi, yi, zi))
-                    S, C, at = NONE6, NONE9, b
-                h = (xx, xy, xz, yy, yz, zz)
-                own = add6(own, h)
-                S = add6(S, h)
-                C = add9(C, h, t.x[j, 0], t.x[j, 1], t.x[j, 2])
-                gx, gy, gz = gx + e1 * dx, gy + e1 * dy, gz + e1 * dz
-            if at >= 0:
-                add_block(t.row, at, -1.0, S, C, (xi, yi, zi))
-            add_block(t.row, a, 1.0, own, add9(NONE9, own, xi, yi, zi), (xi, yi, zi))
-            t.g[i, 0], t.g[i, 1], t.g[i, 2] = gx, gy, gz
-            for c in range(3):
-                g = t.g[i, c]
-                t.bend[a, 3 * c] += g * xi
-                t.bend[a, 3 * c + 1] += g * yi
-                t.bend[a, 3 * c + 2] += g * zi
-                t.bend[a, 9 + c] += g
-        for b in range(n - 1, -1, -1):
-            if t.parent[b] >= 0:
-                for r in range(6):
-                    for c in range(6):
-                        t.row[t.parent[b], r, c] += t.row[b, r, c]
-        for m in range(nv):
-            b = t.carrier[m]
-            for r in range(6):
-                total = 0.0
-                for c in range(6):
-                    total += t.row[b, r, c] * t.screw[m, c]
-                t.moved[a, r, m] = total
+            add_pairs_of_atom(t, parameters, settings, a, t.of_body[place])
+        move_others(t, a)
     for a in range(n - 1, -1, -1):
         if t.parent[a] >= 0:
             for r in range(6):
@@ -195,19 +218,7 @@ def pair_stiffness(t, parameters, settings, K):
             for r in range(6):
                 total += t.screw[k, r] * t.moved[t.carrier[k], r, m]
             K[k, m] += total
-    for m in range(nv):
-        b = t.carrier[m]
-        while b >= 0:  # every freedom on the way to the root carries m; those of one joint do so in both orders
-            for k in range(nv):
-                if t.carrier[k] == b:
-                    bent = bent_by(t.bend[t.carrier[m]], t.screw[k], t.screw[m])
-                    if b == t.carrier[m]:
-                        K[k, m] += 0.5 * bent
-                        K[m, k] += 0.5 * bent
-                    else:
-                        K[k, m] += bent
-                        K[m, k] += bent
-            b = t.parent[b]
+    add_bends(t, K)
 
 
 def stiffness_of_pairs(field: Any, state: State) -> FloatArray:
