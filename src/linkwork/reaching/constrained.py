@@ -79,7 +79,7 @@ class ConstrainedSearch(Search):
             self.arrays.origin[:] = self.com if self.com is not None else 0.0
         self.size = (0 if self.com is None else 3) + (0 if self.plan is None else self.plan.count)
         self.gap = np.zeros(0)
-        self.com_miss = np.zeros(0)
+        self.com_miss = np.zeros(0 if self.com is None else 3)
 
     # ------------------------------------------------------------------------------------------------------- one place
 
@@ -96,6 +96,10 @@ class ConstrainedSearch(Search):
             self.com_miss = self.com - moments.sum(axis=0) / masses.sum()
             cost += self.com_weight * float(self.com_miss @ self.com_miss)
         return float(cost)
+
+    def look_at(self, q: FloatArray) -> None:
+        self.arrays.q[:] = q
+        self.cost_at(q)
 
     def _moments(self) -> tuple[FloatArray, FloatArray]:
         """Masses (k,) and first moments in the world (k, 3) of the placed bodies."""
@@ -334,9 +338,9 @@ class ConstrainedSearch(Search):
 
 def _solve(A: FloatArray, b: FloatArray) -> FloatArray:
     """A⁺ b of a symmetric matrix that is not negative; rows that say what others say share their part."""
-    largest = np.diagonal(A).max(initial=0.0)
+    largest = np.abs(A).max(initial=0.0)
     root = np.sqrt(np.maximum(np.diagonal(A), max(LEAST_SQUARE * largest, 1e-300)))
     values, vectors = np.linalg.eigh(0.5 * (A + A.T) / np.outer(root, root))
-    counts = values > REDUNDANT * values[-1] if values.size else np.zeros(0, dtype=bool)
+    counts = values > REDUNDANT * abs(values[-1]) if values.size else np.zeros(0, dtype=bool)
     V = vectors[:, counts]
     return np.asarray((V @ ((V.T @ (b / root)) / values[counts])) / root)

@@ -229,9 +229,13 @@ class Search:
                 break
             else:
                 scale *= 0.5 if scale * longest < LONGEST_LEAN else 0.5 * LONGEST_LEAN / (scale * longest)
-        arrays.q[:] = best.q
-        self.descend(FLAT)
+        self.look_at(best.q)
         return best
+
+    def look_at(self, q: FloatArray) -> None:
+        """Coordinates in memory, with what they miss."""
+        self.arrays.q[:] = q
+        de.prepare(self.table)
 
     def leaning_step(self) -> FloatArray:
         """Towards the posture, along places as good for the targets, shape (nv,)."""
