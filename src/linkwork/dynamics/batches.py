@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache, wraps
 from inspect import signature
 from itertools import pairwise
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -55,7 +55,10 @@ def takes_batches(fast: Callable[..., Any] | None = None) -> Callable[[Callable[
             model, batch = args[0], args[1]
             rows = as_batch(model, batch)  # type: ignore[arg-type]
             found = None if fast is None else fast(function, model, rows, *args[2:], **kwargs)
-            return row_by_row(function, model, rows, dict(zip(behind, args[2:], strict=False)) | kwargs) if found is None else found
+            if found is not None:
+                return cast(R, found)
+            arguments = dict(zip(behind, args[2:], strict=False)) | kwargs
+            return cast(R, row_by_row(function, model, rows, arguments))
 
         return one_or_many
 

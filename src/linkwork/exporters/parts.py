@@ -14,7 +14,6 @@ from linkwork.model.joints import Joint
 from linkwork.model.linkage import WORLD, Body, Linkage
 from linkwork.spatial.pose import Vector3
 
-
 ENDLESS = 1e30  # for a limit that a format demands and a joint does not have: other readers take no infinity
 
 

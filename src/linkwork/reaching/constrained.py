@@ -32,7 +32,9 @@ from linkwork.reaching.targets import Row
 
 LARGEST = 1e8  # damping of a step, as a part of the cost
 LEAST_DAMPING = 1e-8  # more than on a tree: rows are answered by differences of large numbers
-WRONG = 1e-6  # part of the largest answer of rows by which a square may be negative: more is rounding of the elimination
+WRONG = (
+    1e-6  # part of the largest answer of rows by which a square may be negative: more is rounding of the elimination
+)
 REDUNDANT = 1e-11  # part of the largest eigenvalue below which rows say what others say
 LEAST_SQUARE = 1e-24  # of a row beside the largest: below it there is nothing but rounding
 AVOID_WEIGHT = 1e3  # of obstacles beside the heaviest target: a target within one gives way
