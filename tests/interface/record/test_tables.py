@@ -46,7 +46,13 @@ def test_every_column_has_its_unit(tmp_path):
     pytest.importorskip("xarray")
     linkage = lw.Linkage("parts")
     part = lw.Inertia.sphere(1.0, 0.1)
-    joints = (lw.Free(), lw.Spherical(), lw.Prismatic((1, 0, 0)), lw.Screw((0, 0, 1), pitch=0.1), lw.Cylindrical((0, 1, 0)))
+    joints = (
+        lw.Free(),
+        lw.Spherical(),
+        lw.Prismatic((1, 0, 0)),
+        lw.Screw((0, 0, 1), pitch=0.1),
+        lw.Cylindrical((0, 1, 0)),
+    )
     for k, joint in enumerate(joints):
         linkage.add_body(f"b{k}", "world" if k == 0 else f"b{k - 1}", joint, lw.Pose((0.2, 0, 0)), part)
     model = linkage.compile()
