@@ -116,6 +116,8 @@ def test_balls_and_two_followers_are_refused():
     sim = lw.FullDynamics(slider(follower), slider(follower).neutral())
     with pytest.raises(lw.StateError, match="finite"):
         lw.Actuators(sim).control = math.nan
+    with pytest.raises(lw.StateError, match=r"control of actuator 'a' is \[1.0, 2.0\]; give one"):
+        lw.Actuators(sim)["a"] = [1.0, 2.0]
 
 
 MJCF = """<mujoco model="arm"><option gravity="0 0 -9.81"/><worldbody>

@@ -112,8 +112,8 @@ def test_force_and_torque_at_a_frame():
     elsewhere = kinds.ForceTorque("x", "arm_link_0", at="arm_flange")
     with pytest.raises(lw.ModelError, match="not on the body that joint 'arm_link_0' carries"):
         lw.Sensors(sensors.sim, [elsewhere])
-    with pytest.raises(lw.ModelError, match="unknown body or frame 'nowhere'"):
-        lw.Sensors(sensors.sim, [kinds.ForceTorque("x", "arm_link_0", at="nowhere")])
+    with pytest.raises(lw.ModelError, match="unknown body or frame 'arm_flang'; did you mean 'arm_flange'"):
+        lw.Sensors(sensors.sim, [kinds.ForceTorque("x", "arm_link_0", at="arm_flang")])
     whole.remove_frame("arm_flange")
     with pytest.raises(lw.ModelError, match="unknown body or frame 'arm_flange'"):
         whole.compile()

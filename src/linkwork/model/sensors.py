@@ -6,7 +6,7 @@ What they read in a simulation is worked out in `linkwork.sensing`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -238,7 +238,7 @@ KINDS: dict[str, type[Sensor]] = {
 
 
 def sensor_faults(
-    sensors: Iterable[Sensor], bodies: Callable[[str], bool], joints: Iterable[str], merged: str = ""
+    sensors: Iterable[Sensor], bodies: Collection[str], joints: Iterable[str], merged: str = ""
 ) -> list[str]:
     """Why sensors of a linkage cannot be read; empty when they can. merged: what may have become of a joint."""
     faults: list[str] = []
@@ -260,14 +260,14 @@ def sensor_faults(
         seen.add(sensor.name)
         if sensor.ON_JOINT and sensor.on not in known:
             faults.append(f"{label} sits on the unknown joint '{sensor.on}'{did_you_mean(sensor.on, known) or merged}")
-        if isinstance(sensor, ForceTorque) and sensor.at and not bodies(sensor.at):
-            faults.append(f"{label} reads at the unknown body or frame '{sensor.at}'")
-        if not sensor.ON_JOINT and not bodies(sensor.on):
-            faults.append(f"{label} sits on the unknown body or frame '{sensor.on}'")
+        if isinstance(sensor, ForceTorque) and sensor.at and sensor.at not in bodies:
+            faults.append(f"{label} reads at the unknown body or frame '{sensor.at}'{did_you_mean(sensor.at, bodies)}")
+        if not sensor.ON_JOINT and sensor.on not in bodies:
+            faults.append(f"{label} sits on the unknown body or frame '{sensor.on}'{did_you_mean(sensor.on, bodies)}")
     return faults
 
 
-def refuse_faulty(sensors: Iterable[Sensor], bodies: Callable[[str], bool], joints: Iterable[str]) -> None:
+def refuse_faulty(sensors: Iterable[Sensor], bodies: Collection[str], joints: Iterable[str]) -> None:
     merged = "; fixed joints are merged into their parents unless linkage.compile(merge_fixed=False) keeps them"
     faults = sensor_faults(sensors, bodies, joints, merged)
     if faults:

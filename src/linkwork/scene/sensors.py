@@ -48,7 +48,7 @@ def find_sensors(data: Mapping[str, Any], model: Model, faults: Faults) -> tuple
         if strange:
             continue
         sensor = kind(**values)
-        for fault in sensor_faults([sensor], known.__contains__, joints):
+        for fault in sensor_faults([sensor], known, joints):
             faults.add(path, fault + ".")
         if sensor.name in taken:
             faults.add((*path, "name"), f"there is a sensor '{sensor.name}' already; choose another name.")

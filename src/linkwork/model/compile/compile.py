@@ -66,7 +66,7 @@ def compile_linkage(linkage: Linkage, merge_fixed: bool = True) -> Model:
     faults += frame_faults(linkage.frames, index)
     joints = _joint_freedoms(bodies)
     places = {*index, *(frame.name for frame in linkage.frames)}
-    faults += sensor_faults(linkage.sensors, places.__contains__, joints)
+    faults += sensor_faults(linkage.sensors, places, joints)
     faults += actuator_faults(linkage.actuators, joints)
     faults += coupling_faults(linkage.couplings, joints)
     if faults:
