@@ -114,3 +114,30 @@ def test_a_state_that_cannot_be_solved_is_named():
     huge[11] = 1e200
     with pytest.raises(lw.StateError, match="state 11 of the batch"):
         lw.forward_dynamics(model, lw.State(np.zeros((30, 4)), huge))
+
+
+@pytest.mark.parametrize("algorithm", ["dca", "dense"])
+def test_arguments_are_shared_out_by_their_dimensions_not_by_their_length(model, batch, algorithm):
+    count = model.n_bodies  # as many states as bodies: wrenches (n, 6) are still those of every state
+    few = lw.State(batch.q[:count], batch.v[:count])
+    rng = np.random.default_rng(2)
+    efforts, wrenches = rng.normal(size=(count, model.nv)), rng.normal(size=(count, 6))
+    many = lw.forward_dynamics(model, few, efforts.tolist(), wrenches, algorithm=algorithm)
+    one = lw.forward_dynamics(model, single(few, 3), efforts[3], wrenches, algorithm=algorithm)
+    assert np.array_equal(many[3], one)
+    found = lw.body_accelerations(model, few, efforts.tolist())
+    assert np.array_equal(found[3], lw.body_accelerations(model, single(few, 3), efforts[3]))
+    points = rng.normal(size=(count, 3))
+    found = lw.body_jacobian(model, few, model.body_names[-1], at=points, frame="world")
+    own = lw.body_jacobian(model, single(few, 3), model.body_names[-1], at=points[3], frame="world")
+    assert np.array_equal(found[3], own)
+    with pytest.raises(lw.StateError, match=r"acceleration has shape \(2, \d+\); give one for all"):
+        lw.body_accelerations(model, few, efforts[:2])
+
+
+def test_twists_that_overflow_are_refused():
+    model = lw.library.chain(4).compile()
+    huge = np.zeros((20, 4))
+    huge[11] = 1e308
+    with pytest.raises(lw.StateError, match="state 11 of the batch: body_twists overflowed"):
+        lw.body_twists(model, lw.State(np.zeros((20, 4)), huge))

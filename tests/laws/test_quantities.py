@@ -99,3 +99,19 @@ def test_operational_inertia_is_the_inverse_of_the_mobility():
     arm = lw.library.chain(3).compile()
     with pytest.raises(lw.StateError, match="cannot move in all directions"):
         lw.operational_inertia(arm, arm.neutral(), arm.body_names[-1])
+
+
+@pytest.mark.parametrize("seed", [1, 2, 530])  # 530: rounding leaves 4e-13 of a blocked direction
+def test_operational_inertia_is_refused_where_a_direction_is_blocked(seed):
+    rng = np.random.default_rng(seed)
+    linkage = lw.library.random_tree(25, seed, branching=0.2, kinds=("revolute", "screw", "prismatic", "spherical"))
+    model = linkage.compile()
+    state = model.random_state(rng)
+    for name in model.body_names:
+        rank = np.linalg.matrix_rank(lw.frame_jacobian(model, state, name))
+        for axes in ("frame", "world"):
+            if rank < 6:
+                with pytest.raises(lw.StateError, match="cannot move in all directions"):
+                    lw.operational_inertia(model, state, name, axes=axes)
+            else:
+                assert np.isfinite(lw.operational_inertia(model, state, name, axes=axes)).all()

@@ -10,6 +10,7 @@ from tests.helpers.rounding import rounding
 import linkwork as lw
 from linkwork.reaching import arrays as at
 from linkwork.reaching import descent as de
+from linkwork.reaching.constrained import _solve
 from linkwork.reaching.search import TURN_LENGTH, Search, Settings, joint_metric, model_length
 from linkwork.reaching.targets import as_rows
 
@@ -239,6 +240,41 @@ def test_loops_stay_closed(seed):
     far = lw.reach(model, start, {"coupler": lw.Target(point=place[:3] + np.array([0, 0, 3]), at=(0.5, 0, 0.2))})
     assert far.reason == "nearest"
     assert lw.loop_gaps(model, far.state).worst_gap <= 1e-10
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_centre_of_mass_of_a_closed_chain(seed):
+    model = lw.library.four_bar().compile()
+    closed = lw.close_loops(model, model.neutral())
+    goal = lw.close_loops(model, model.state(q=closed.q + np.random.default_rng(seed).normal(size=model.nq) * 0.2))
+    center = lw.center_of_mass(model, goal)
+    result = lw.reach(model, closed, center_of_mass=center)
+    assert result.reached, result
+    assert np.abs(lw.center_of_mass(model, result.state) - center).max() <= 1e-8
+    assert np.abs(lw.loop_gaps(model, result.state).gap).max() <= 1e-10
+
+
+@pytest.mark.parametrize("center", [None, (0.1, 0.2, -0.3)])
+@pytest.mark.parametrize("seed", [0, 2, 18])
+def test_misses_are_those_of_the_state_that_is_given_back(seed, center):
+    """Also where a search with a posture runs out of iterations."""
+    model = lw.library.chain(12, length=0.2).compile()
+    goal = np.array([9.0, 9.0, 9.0])
+    result = lw.reach(model, model.random_state(seed), {"link_11": goal}, prefer=model.random_state(seed + 100),
+                      center_of_mass=center, max_iterations=1 + seed % 4, restarts=0)  # fmt: skip
+    assert result.reason == "iterations"
+    way = np.linalg.norm(lw.body_poses(model, result.state)[-1, :3, 3] - goal)
+    assert result.misses["link_11"].way == pytest.approx(way, rel=1e-12)
+
+
+@pytest.mark.parametrize("size", [1e-3, 1.0, 1e9])
+def test_rows_are_solved_for_whatever_rounding_made_of_them(size):
+    """Answers of rows came out with negative squares where weights of targets lie far apart: no eigenvalues were found."""
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        A = size * rng.normal(size=(3, 3))
+        assert np.isfinite(_solve(A + A.T, rng.normal(size=3))).all()
+    assert np.array_equal(_solve(np.zeros((3, 3)), np.ones(3)), np.zeros(3))
 
 
 def test_velocities_give_the_twist_that_is_asked_for():

@@ -94,6 +94,46 @@ def reactions_of_a_step(model, state, h):
     return np.array([sensors[name] for name in model.joint_names]), meant
 
 
+def test_force_and_torque_at_a_frame():
+    """The same wrench, in the axes of the frame and about its origin; the frame goes where its body goes."""
+    linkage = lw.library.chain(3, length=0.2)
+    linkage.add_frame("flange", "link_2", lw.Pose((0.1, 0.05, -0.2), rpy=(0.3, 0.2, 0.1)))
+    linkage.sensors += [kinds.ForceTorque("plain", "link_2"), kinds.ForceTorque("there", "link_2", at="flange")]
+    linkage.rename_body("link_2", "hand")
+    whole = lw.Linkage("whole")
+    whole.merge(linkage, prefix="arm_")
+    model = whole.compile()
+    sensors = lw.Sensors(lw.FullDynamics(model, model.random_state(1)))
+    sensors.step(1e-3)
+    pose = lw.Pose((0.1, 0.05, -0.2), rpy=(0.3, 0.2, 0.1)).matrix
+    torque, force = np.split(sensors["arm_plain"], 2)
+    moved = np.concatenate([pose[:3, :3].T @ (torque - np.cross(pose[:3, 3], force)), pose[:3, :3].T @ force])
+    np.testing.assert_allclose(sensors["arm_there"], moved, atol=rounding(scale=np.abs(moved).max()))
+    elsewhere = kinds.ForceTorque("x", "arm_link_0", at="arm_flange")
+    with pytest.raises(lw.ModelError, match="not on the body that joint 'arm_link_0' carries"):
+        lw.Sensors(sensors.sim, [elsewhere])
+    with pytest.raises(lw.ModelError, match="unknown body or frame 'arm_flang'; did you mean 'arm_flange'"):
+        lw.Sensors(sensors.sim, [kinds.ForceTorque("x", "arm_link_0", at="arm_flang")])
+    whole.remove_frame("arm_flange")
+    with pytest.raises(lw.ModelError, match="unknown body or frame 'arm_flange'"):
+        whole.compile()
+
+
+def test_force_and_torque_at_a_fixed_joint():
+    linkage = lw.library.chain(2, length=0.2)
+    linkage.add_body(
+        "tool", "link_1", lw.Fixed(), lw.Pose((0, 0, -0.2)), lw.Inertia.sphere(2.0, 0.1), joint_name="bolts"
+    )
+    linkage.sensors.append(kinds.ForceTorque("wrist", "bolts"))
+    merged = linkage.compile()
+    with pytest.raises(lw.ModelError, match="merge_fixed=False"):
+        lw.Sensors(lw.FullDynamics(merged, merged.neutral()))
+    model = linkage.compile(merge_fixed=False)
+    sensors = lw.Sensors(lw.FullDynamics(model, model.neutral()))
+    sensors.step(1e-3, 10)
+    np.testing.assert_allclose(sensors["wrist"], [0, 0, 0, 0, 0, 2.0 * G], atol=1e-9)
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_force_and_torque_are_the_reactions_of_the_step(seed):
     """On random trees: exactly where they hang from the world, to first order in the step where they float."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.exporters.urdf import ENDLESS
+from linkwork.exporters.parts import ENDLESS
 
 PART = 1e-12  # of the largest number
 
@@ -59,7 +61,7 @@ def assert_same_dynamics(before: lw.Model, after: lw.Model) -> None:
 def test_urdf_is_read_back(tmp_path):
     linkage = tree(PLAIN)
     lost = linkage.to_urdf(tmp_path / "tree.urdf")
-    assert lost == []
+    assert lost == ["gravity (0.1, -0.2, -9.81), which no URDF holds"]
     again = lw.load(tmp_path / "tree.urdf")
     again.gravity = linkage.gravity
     before, after = linkage.compile(), again.compile()
@@ -70,6 +72,33 @@ def test_urdf_is_read_back(tmp_path):
     apart = lw.frame_poses(before, state, "tool") - lw.frame_poses(after, state, "tool")
     assert np.abs(apart).max() <= 1e-14 * 10
     assert len(again["b1"].shapes) == 2
+
+
+@pytest.mark.parametrize("form", ["urdf", "xml"])
+def test_limits_on_one_side_are_kept(tmp_path, form):
+    linkage = tree([lw.Revolute((0, 0, 1), limits=(-math.inf, 0.4)), lw.Prismatic((1, 0, 0), limits=(-0.3, math.inf))])
+    path = tmp_path / f"tree.{form}"
+    (linkage.to_urdf if form == "urdf" else linkage.to_mjcf)(path)
+    before, after = linkage.compile(), lw.load(path).compile()
+    assert np.array_equal(np.clip(before.lower, -ENDLESS, ENDLESS), after.lower)
+    assert np.array_equal(np.clip(before.upper, -ENDLESS, ENDLESS), after.upper)
+
+
+def test_options_of_balls_and_free_joints(tmp_path):
+    """Files hold one number for all freedoms of these: where they differ, that is listed."""
+    same = tree([lw.Free(damping=0.3), lw.Spherical(damping=0.2, stiffness=1.5, armature=0.1)])
+    assert same.to_mjcf(tmp_path / "same.xml") == []
+    assert_same_dynamics(same.compile(), lw.load(tmp_path / "same.xml").compile())
+    free = tree([lw.Free(damping=0.3), lw.Revolute((0, 0, 1))])
+    free.gravity = (0.0, 0.0, -9.81)
+    assert free.to_urdf(tmp_path / "free.urdf") == []
+    assert_same_dynamics(free.compile(), lw.load(tmp_path / "free.urdf").compile())
+    turned = lw.Spherical(damping=(0.1, 0.2, 0.3), stiffness=1.0, rest=(0.6, 0.8, 0.0, 0.0), effort_limit=3.0)
+    lost = " ".join(tree([lw.Free(damping=(1, 1, 1, 2, 2, 2)), turned]).to_mjcf(tmp_path / "other.xml"))
+    for what in ("damping of joint 'j0'", "damping of joint 'j1'", "'j1' is slack", "effort limit of joint 'j1'"):
+        assert what in lost
+    again = lw.load(tmp_path / "other.xml")["b1"].joint
+    assert again.per_dof("damping") == pytest.approx(0.2)
 
 
 def test_pinocchio_reads_the_urdf(tmp_path):
@@ -124,4 +153,5 @@ def test_what_files_cannot_hold(tmp_path):
     assert not list(tmp_path.iterdir()), "nothing is written then"
     with pytest.raises(lw.StateError, match="path"):
         tree(PLAIN).to_urdf(3)
-    assert tree(SPRUNG[:1]).to_urdf(tmp_path / "sprung.urdf") == ["springs and armature of joint 'j0'"]
+    lost = tree(SPRUNG[:1]).to_urdf(tmp_path / "sprung.urdf")
+    assert lost[0] == "springs and armature of joint 'j0'"

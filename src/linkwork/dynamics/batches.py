@@ -10,14 +10,15 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, wraps
+from inspect import signature
 from itertools import pairwise
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.arrays import FloatArray
-from linkwork.core.checks import choice, numbers, shown
+from linkwork.core.checks import choice, dimensions, numbers, shown
 from linkwork.core.jit import kernel
 from linkwork.dynamics.aba import BODY_WORK as ABA_BODY_WORK
 from linkwork.dynamics.aba import DOF_WORK as ABA_DOF_WORK
@@ -34,6 +35,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 LEAST_ROWS = 16  # per thread: fewer are done before another thread has begun
+DIMENSIONS = {"effort": 1, "wrenches": 2, "acceleration": 1, "about": 1, "at": 1}  # of arguments for one state
 
 
 def takes_batches(fast: Callable[..., Any] | None = None) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -44,6 +46,8 @@ def takes_batches(fast: Callable[..., Any] | None = None) -> Callable[[Callable[
     """
 
     def wrap(function: Callable[P, R]) -> Callable[P, R]:
+        behind = tuple(signature(function).parameters)[2:]
+
         @wraps(function)
         def one_or_many(*args: P.args, **kwargs: P.kwargs) -> R:
             if len(args) < 2 or not is_batch(args[1]):
@@ -51,7 +55,10 @@ def takes_batches(fast: Callable[..., Any] | None = None) -> Callable[[Callable[
             model, batch = args[0], args[1]
             rows = as_batch(model, batch)  # type: ignore[arg-type]
             found = None if fast is None else fast(function, model, rows, *args[2:], **kwargs)
-            return row_by_row(function, model, rows, args[2:], kwargs) if found is None else found
+            if found is not None:
+                return cast(R, found)
+            arguments = dict(zip(behind, args[2:], strict=False)) | kwargs
+            return cast(R, row_by_row(function, model, rows, arguments))
 
         return one_or_many
 
@@ -94,21 +101,28 @@ def _of_row(k: int, function: Callable[..., Any], *args: Any, **kwargs: Any) -> 
         raise type(error)(f"state {k} of the batch: {error}") from error
 
 
-def row_by_row(function: Callable[..., Any], model: Any, rows: State, args: Any, kwargs: Any) -> Any:
+def row_by_row(function: Callable[..., Any], model: Any, rows: State, arguments: dict[str, Any]) -> Any:
     """Calls a function with every state; arguments with a row per state are shared out with them."""
     count = len(rows.q)
+    shared = {name: _rows_of(name, value, count) for name, value in arguments.items()}
     found = []
     for k in range(count):
-        own = [_row_of(value, k, count) for value in args]
-        named = {name: _row_of(value, k, count) for name, value in kwargs.items()}
-        found.append(_of_row(k, function, model, State(rows.q[k], rows.v[k]), *own, **named))
+        own = {name: value[k] if has_rows else value for name, (has_rows, value) in shared.items()}
+        found.append(_of_row(k, function, model, State(rows.q[k], rows.v[k]), **own))
     if found and isinstance(found[0], tuple):
         return type(found[0])(*(np.array(column) for column in zip(*found, strict=True)))
     return np.array(found)
 
 
-def _row_of(value: Any, k: int, count: int) -> Any:
-    return value[k] if isinstance(value, np.ndarray) and value.ndim >= 2 and len(value) == count else value
+def _rows_of(name: str, value: Any, count: int) -> tuple[bool, Any]:
+    """Whether an argument has a row per state, by its dimensions, and what it is then."""
+    one = DIMENSIONS.get(name)
+    if one is None or value is None or dimensions(value) != one + 1:
+        return False, value
+    rows = np.asarray(value)
+    if len(rows) != count:
+        raise StateError(f"{name} has shape {rows.shape}; give one for all, or {count}: one for each state.")
+    return True, rows
 
 
 # ---------------------------------------------------------------------------------------------------------------- fast
@@ -209,7 +223,7 @@ def twists(function: Callable[..., Any], model: Model, rows: State, frame: str =
     out = np.empty((len(rows.q), model.n_bodies, 6))
     turned = frame == "world"
     share_out(lambda some: twists_many(tree, body, screws, rows.q[some], rows.v[some], turned, out[some]), len(rows.q))
-    return out
+    return _finite(out, "body_twists")
 
 
 def _rnea(

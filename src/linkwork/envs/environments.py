@@ -9,6 +9,7 @@ import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
+from numpy.typing import NDArray
 
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import shown, whole
@@ -25,11 +26,44 @@ def spaces_of(task: Task) -> tuple[gymnasium.spaces.Box, gymnasium.spaces.Box]:
     return seen, gymnasium.spaces.Box(-1.0, 1.0, (task.actions,), np.float32)
 
 
+def refuse_drawing(render_mode: Any) -> None:
+    if render_mode is not None:
+        raise LinkworkError(
+            f"render_mode={shown(render_mode)}: these environments draw nothing; lw.view(env.unwrapped.sim) shows one."
+        )
+
+
 def as_actions(given: Any, shape: tuple[int, ...]) -> FloatArray:
-    actions = np.ascontiguousarray(given, dtype=float)
+    try:
+        actions = np.ascontiguousarray(given, dtype=float)
+    except (TypeError, ValueError):
+        raise StateError(f"actions must be numbers of shape {shape}, not {shown(given)}.") from None
     if actions.shape != shape:
         raise StateError(f"actions have shape {actions.shape}; {shape} is needed.")
     return actions
+
+
+def as_seeds(seed: Any, count: int) -> list[int | None]:
+    """One seed per member; None goes on with the numbers it has."""
+    if seed is None:
+        return [None] * count
+    if isinstance(seed, int | np.integer):
+        first = whole(seed, 0, "seed")
+        return [first + k for k in range(count)]
+    if not isinstance(seed, list | tuple | np.ndarray) or len(seed) != count:
+        raise StateError(f"seed is {shown(seed)}; give a whole number ≥ 0, or {count} of them or None: one per member.")
+    return [None if one is None else whole(one, 0, f"seed[{k}]") for k, one in enumerate(seed)]
+
+
+def as_mask(options: dict[str, Any] | None, count: int) -> NDArray[np.bool_]:
+    """Which members a reset begins anew: all, or those of options["reset_mask"]."""
+    given = (options or {}).get("reset_mask")
+    if given is None:
+        return np.ones(count, dtype=bool)
+    mask = np.asarray(given)
+    if mask.shape != (count,) or mask.dtype != np.bool_ or not mask.any():
+        raise StateError(f"reset_mask is {shown(given)}; give {count} of True or False, at least one True.")
+    return mask
 
 
 class TaskEnv(gymnasium.Env[FloatArray, FloatArray]):
@@ -38,10 +72,7 @@ class TaskEnv(gymnasium.Env[FloatArray, FloatArray]):
     metadata = {"render_modes": [], "render_fps": 50}  # noqa: RUF012
 
     def __init__(self, task: Task, render_mode: str | None = None):
-        if render_mode is not None:
-            raise LinkworkError(
-                f"render_mode={shown(render_mode)}: these environments draw nothing; lw.view(env.unwrapped.sim) shows one."
-            )
+        refuse_drawing(render_mode)
         self.render_mode = None
         self.task = task
         self.members = Members(task)
@@ -74,12 +105,27 @@ class TaskVectorEnv(VectorEnv[Any, Any, Any]):
 
     num_envs: members. max_episode_steps: actions after which an episode is cut off; None: never.
     threads: that step them; by default as many as there are cores.
-    A member that has ended is reset by the next step, whose action for it counts nothing (`AutoresetMode.NEXT_STEP`).
+    autoreset_mode: a member that has ended is reset by the next step, whose action for it counts nothing ("NextStep"); by
+    the same step, which tells the end in infos["final_obs"] and infos["final_info"] ("SameStep"); or by
+    reset(options={"reset_mask": which}) alone ("Disabled").
     """
 
     metadata = {"autoreset_mode": AutoresetMode.NEXT_STEP, "render_modes": []}  # noqa: RUF012
 
-    def __init__(self, task: Task, num_envs: int = 1, max_episode_steps: int | None = None, threads: int | None = None):
+    def __init__(
+        self,
+        task: Task,
+        num_envs: int = 1,
+        max_episode_steps: int | None = None,
+        threads: int | None = None,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+    ):
+        try:
+            self.mode = AutoresetMode(autoreset_mode)
+        except ValueError:
+            modes = ", ".join(repr(mode.value) for mode in AutoresetMode)
+            raise StateError(f"autoreset_mode is {shown(autoreset_mode)}; give one of {modes}.") from None
+        self.metadata = {**type(self).metadata, "autoreset_mode": self.mode}
         self.task = task
         self.num_envs = whole(num_envs, 1, "num_envs")
         self.longest = None if max_episode_steps is None else whole(max_episode_steps, 1, "max_episode_steps")
@@ -94,17 +140,23 @@ class TaskVectorEnv(VectorEnv[Any, Any, Any]):
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[FloatArray, dict[str, Any]]:
-        """All members anew. seed: of the first member, the next get the next numbers; or one for each."""
-        if seed is not None:
-            seeds = [seed + k for k in range(self.num_envs)] if isinstance(seed, int) else list(seed)
-            self._rngs = [np.random.default_rng(one) for one in seeds]
-        for k, rng in enumerate(self._rngs):
-            self.members.begin(k, rng)
-        self._done[:], self._age[:] = False, 0
+        """Members anew: all, or those that options["reset_mask"] is True of.
+
+        seed: of the first member, the next get the next numbers; or one for each.
+        """
+        seeds, mask = as_seeds(seed, self.num_envs), as_mask(options, self.num_envs)
+        for k in np.flatnonzero(mask).tolist():
+            if seeds[k] is not None:
+                self._rngs[k] = np.random.default_rng(seeds[k])
+            self.members.begin(k, self._rngs[k])
+        self._done[mask], self._age[mask] = False, 0
         return self.members.arrays.seen.copy(), {}
 
     def step(self, actions: FloatArray) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         x, begun = self.members.arrays, self._done
+        if self.mode is AutoresetMode.DISABLED and begun.any():
+            ended = np.flatnonzero(begun).tolist()
+            raise StateError(f"members {ended} have ended; reset them: env.reset(options={{'reset_mask': which}}).")
         who = np.flatnonzero(~begun) if begun.any() else None  # all
         failed = self.members.act(as_actions(actions, (self.num_envs, self.task.actions)), who)
         for k in np.flatnonzero(begun).tolist():
@@ -121,8 +173,24 @@ class TaskVectorEnv(VectorEnv[Any, Any, Any]):
         self._age = np.where(begun, 0, self._age + 1)
         over = x.over != 0.0
         cut = np.zeros_like(over) if self.longest is None else (self._age >= self.longest) & ~over
-        self._done = over | cut
-        return x.seen.copy(), x.reward.copy(), over, cut, infos
+        self._done, reward = over | cut, x.reward.copy()
+        if self.mode is AutoresetMode.SAME_STEP and self._done.any():
+            infos = self._begin_anew(infos)
+        return x.seen.copy(), reward, over, cut, infos
+
+    def _begin_anew(self, infos: dict[str, Any]) -> dict[str, Any]:
+        """Resets members that have ended; what they saw and told last becomes `final_obs` and `final_info`."""
+        told = [name for name in infos if not name.startswith("_")]
+        for k in np.flatnonzero(self._done).tolist():
+            final = {name: infos[name][k] for name in told if infos[f"_{name}"][k]}
+            for name in final:
+                infos[name][k], infos[f"_{name}"][k] = None if infos[name].dtype == object else 0.0, False
+            last = {"final_obs": self.members.arrays.seen[k].copy(), "final_info": final}
+            infos = self._add_info(infos, last, k)
+            self.members.begin(k, self._rngs[k])
+        self._age[self._done] = 0
+        self._done = np.zeros_like(self._done)
+        return infos
 
     def close_extras(self, **kwargs: Any) -> None:
         self.members.close()
@@ -137,6 +205,9 @@ def make_vector_env(
     num_envs: int = 1,
     max_episode_steps: int | None = None,
     threads: int | None = None,
+    autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+    render_mode: str | None = None,
     **options: Any,
 ) -> TaskVectorEnv:
-    return TaskVectorEnv(task(**options), num_envs, max_episode_steps, threads)
+    refuse_drawing(render_mode)
+    return TaskVectorEnv(task(**options), num_envs, max_episode_steps, threads, autoreset_mode)

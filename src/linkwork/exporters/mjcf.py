@@ -6,14 +6,27 @@ import math
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
-from linkwork.exporters.parts import Part, children_of, lost_drives, parts_of, refuse, save, written
+import numpy as np
+
+from linkwork.exporters.parts import (
+    ENDLESS,
+    Part,
+    children_of,
+    is_limited,
+    lost_drives,
+    one_for_all,
+    parts_of,
+    refuse,
+    save,
+    written,
+)
 from linkwork.model.friction import Friction
 from linkwork.model.joints import Fixed, Free, Spherical
 from linkwork.model.linkage import WORLD, Body, Linkage
 from linkwork.model.shapes import Box, Capsule, Cylinder, HeightField, Mesh, Plane, Shape, Sphere
 from linkwork.spatial.pose import Pose
 
-ENDLESS = 10.0  # [m] half edge of a plane where it is drawn; it has no end where bodies touch it
+DRAWN = 10.0  # [m] half edge of a plane where it is drawn; it has no end where bodies touch it
 
 
 def write_mjcf(linkage: Linkage, path: str | Path) -> list[str]:
@@ -96,7 +109,7 @@ def _bodies(linkage: Linkage, world: ET.Element, assets: ET.Element, lost: list[
     while waiting:
         body, parent = waiting.pop()
         element = ET.SubElement(parent, "body", {"name": body.name} | _place(body.placement))
-        _joints(element, body)
+        _joints(element, body, lost)
         if not body.inertia.is_massless:
             xx, xy, xz, yy, yz, zz = body.inertia.moments
             ET.SubElement(element, "inertial", pos=written(body.inertia.com), mass=written([body.inertia.mass]),
@@ -118,7 +131,7 @@ def _place(pose: Pose) -> dict[str, str]:
     return {} if pose.is_identity else {"pos": written(pose.xyz), "quat": written(pose.quaternion)}
 
 
-def _joints(element: ET.Element, body: Body) -> None:
+def _joints(element: ET.Element, body: Body, lost: list[str]) -> None:
     joint = body.joint
     if isinstance(joint, Free | Spherical):
         free = isinstance(joint, Free)
@@ -126,9 +139,12 @@ def _joints(element: ET.Element, body: Body) -> None:
         if not free:
             made.set("pos", written(joint.center))
         for name in ("damping", "stiffness", "armature"):
-            values = joint.per_dof(name)
-            if values.any():
-                made.set(name, written(values[:1]))
+            if value := one_for_all(body, name, lost):
+                made.set(name, written([value]))
+        if joint.stiffness is not None and not np.array_equal(joint.rest_coordinates(), joint.neutral()):
+            lost.append(f"where the spring of joint '{body.joint_name}' is slack")
+        if joint.effort_limit is not None:
+            lost.append(f"effort limit of joint '{body.joint_name}'")
         return
     for part in parts_of(body) or []:
         _axis_joint(element, part)
@@ -142,8 +158,8 @@ def _axis_joint(element: ET.Element, part: Part) -> None:
             made.set(name, written([getattr(part, name)]))
     if part.rest:
         made.set("springref", written([part.rest]))
-    if math.isfinite(part.lower) and math.isfinite(part.upper):
-        made.set("range", written((part.lower, part.upper)))
+    if is_limited(part):
+        made.set("range", written((max(part.lower, -ENDLESS), min(part.upper, ENDLESS))))
     if math.isfinite(part.effort_limit):
         made.set("actuatorfrcrange", written((-part.effort_limit, part.effort_limit)))
 
@@ -162,7 +178,7 @@ def _geom(element: ET.Element, assets: ET.Element, shape: Shape, pose: Pose, nam
         kind = "capsule" if isinstance(shape, Capsule) else "cylinder"
         made.attrib |= {"type": kind, "size": written((shape.radius, shape.length / 2))}
     elif isinstance(shape, Plane):
-        made.attrib |= {"type": "plane", "size": written((ENDLESS, ENDLESS, 1.0))}
+        made.attrib |= {"type": "plane", "size": written((DRAWN, DRAWN, 1.0))}
     elif isinstance(shape, Mesh):
         ET.SubElement(assets, "mesh", name=name, file=shape.path or shape.file, scale=written(shape.scale))
         made.attrib |= {"type": "mesh", "mesh": name}

@@ -14,6 +14,8 @@ from linkwork.model.joints import Joint
 from linkwork.model.linkage import WORLD, Body, Linkage
 from linkwork.spatial.pose import Vector3
 
+ENDLESS = 1e30  # for a limit that a format demands and a joint does not have: other readers take no infinity
+
 
 class Part(NamedTuple):
     """One degree of freedom of a joint as a hinge or a slide."""
@@ -72,11 +74,25 @@ def refuse(linkage: Linkage, form: str, faults: list[str]) -> None:
         raise ModelError(f"linkage '{linkage.name}' has {count} that {form} cannot hold:", faults)
 
 
+def one_for_all(body: Body, name: str, lost: list[str]) -> float:
+    """An option of a joint that a format has one number for; where its freedoms differ their mean, and that is listed."""
+    values = body.joint.per_dof(name)
+    if values.min() == values.max():
+        return float(values[0])
+    lost.append(f"{name} of joint '{body.joint_name}', which differs between its freedoms: their mean is written")
+    return float(values.mean())
+
+
 def children_of(linkage: Linkage) -> dict[str, list[Body]]:
     below: dict[str, list[Body]] = {WORLD: []}
     for body in linkage:
         below.setdefault(body.parent, []).append(body)
     return below
+
+
+def is_limited(part: Part) -> bool:
+    """Whether a coordinate has a limit on either side."""
+    return math.isfinite(part.lower) or math.isfinite(part.upper)
 
 
 def save(root: ET.Element, path: str | Path, what: str) -> None:

@@ -6,14 +6,24 @@ import math
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
-from linkwork.exporters.parts import Part, has_springs, lost_drives, parts_of, refuse, save, written
+from linkwork.exporters.parts import (
+    ENDLESS,
+    Part,
+    has_springs,
+    is_limited,
+    lost_drives,
+    one_for_all,
+    parts_of,
+    refuse,
+    save,
+    written,
+)
 from linkwork.model.joints import Fixed, Free
-from linkwork.model.linkage import WORLD, Body, Linkage
+from linkwork.model.linkage import EARTH_GRAVITY, WORLD, Body, Linkage
 from linkwork.model.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 from linkwork.spatial.pose import Pose
 
 BASE = "base_link"
-ENDLESS = 1e30  # for limits that URDF demands and a joint does not have: other readers take no infinity
 
 
 def write_urdf(linkage: Linkage, path: str | Path) -> list[str]:
@@ -21,6 +31,9 @@ def write_urdf(linkage: Linkage, path: str | Path) -> list[str]:
     refuse(linkage, "URDF", _faults(linkage))
     lost = [f"springs and armature of joint '{body.joint_name}'" for body in linkage if has_springs(body.joint)]
     lost += [f"obstacle '{obstacle.name}'" for obstacle in linkage.obstacles]
+    lost += [f"that '{a}' and '{b}' never touch" for a, b in linkage.ignore_contact]
+    if linkage.gravity != EARTH_GRAVITY:
+        lost.append(f"gravity {linkage.gravity}, which no URDF holds")
     lost += lost_drives(linkage)
     root = ET.Element("robot", name=linkage.name)
     base = BASE
@@ -79,7 +92,9 @@ def _body(root: ET.Element, body: Body, base: str, lost: list[str]) -> None:
     parts = parts_of(body)
     if parts is None:
         kind = "floating" if isinstance(body.joint, Free) else "fixed"
-        _joint(root, body.joint_name, kind, parent, body.name, body.placement)
+        made = _joint(root, body.joint_name, kind, parent, body.name, body.placement)
+        if isinstance(body.joint, Free) and (damping := one_for_all(body, "damping", lost)):
+            ET.SubElement(made, "dynamics", damping=written([damping]))
         return
     place, moved = body.placement, (0.0, 0.0, 0.0)
     for d, part in enumerate(parts):
@@ -89,8 +104,7 @@ def _body(root: ET.Element, body: Body, base: str, lost: list[str]) -> None:
         child = body.name if last else f"{body.name}_joint{d}"
         if not last:
             ET.SubElement(root, "link", name=child)
-        bounded = math.isfinite(part.lower) and math.isfinite(part.upper)
-        kind = "prismatic" if part.slides else "revolute" if bounded else "continuous"
+        kind = "prismatic" if part.slides else "revolute" if is_limited(part) else "continuous"
         made = _joint(root, part.name, kind, parent, child, place)
         ET.SubElement(made, "axis", xyz=written(part.axis))
         if part.damping:

@@ -331,6 +331,7 @@ class Linkage:
                 del self._frames[frame.name]
         joints = {body.joint_name for body in taken}
         self.sensors = [sensor for sensor in self.sensors if sensor.on not in (joints if sensor.ON_JOINT else doomed)]
+        self.sensors = [sensor for sensor in self.sensors if getattr(sensor, "at", "") not in doomed]
         self.actuators = [actuator for actuator in self.actuators if actuator.joint not in joints]
         self.couplings = [x for x in self.couplings if not {joint for joint, _ in x.joints} & joints]
         return taken
@@ -338,7 +339,11 @@ class Linkage:
     def _follow_names(self, bodies: dict[str, str], joints: dict[str, str]) -> None:
         """Sensors, actuators and couplings of what was renamed, old name → new, sit on it under its new name."""
         self.sensors = [
-            sensor.moved_to(sensor.name, (joints if sensor.ON_JOINT else bodies).get(sensor.on, sensor.on))
+            sensor.moved_to(
+                sensor.name,
+                (joints if sensor.ON_JOINT else bodies).get(sensor.on, sensor.on),
+                lambda name: bodies.get(name, name),
+            )
             for sensor in self.sensors
         ]
         self.actuators = [x.moved_to(x.name, joints.get(x.joint, x.joint)) for x in self.actuators]

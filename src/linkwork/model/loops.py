@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -41,8 +41,8 @@ class LoopClosure(NamedTuple):
     placement_b: Pose
 
 
-def loop_faults(loops: list[Loop], known: Callable[[str], bool]) -> list[str]:
-    """Why loops cannot be simulated; empty when they can."""
+def loop_faults(loops: list[Loop], known: Callable[[str], bool], frames: Mapping[str, str]) -> list[str]:
+    """Why loops cannot be simulated; empty when they can. frames: the bodies they stand on, by name."""
     faults = [
         f"loop name '{name}' is used {count} times; names must be unique"
         for name, count in Counter(loop.name for loop in loops).items()
@@ -50,7 +50,12 @@ def loop_faults(loops: list[Loop], known: Callable[[str], bool]) -> list[str]:
     ]
     for loop in loops:
         label = f"{loop.source}: loop '{loop.name}'" if loop.source else f"loop '{loop.name}'"
-        faults += [f"{label}: body '{body}' is unknown" for body in (loop.body_a, loop.body_b) if not known(body)]
+        for body in (loop.body_a, loop.body_b):
+            if body in frames:
+                where = f"name '{frames[body]}', with the frame's pose in placements"
+                faults.append(f"{label}: '{body}' is a frame; {where}")
+            elif not known(body):
+                faults.append(f"{label}: body '{body}' is unknown")
         if loop.body_a == loop.body_b:
             faults.append(f"{label} joins body '{loop.body_a}' to itself; a loop needs two bodies")
         if isinstance(loop.joint, Free) or loop.joint.nv == 6:

@@ -6,7 +6,7 @@ What they read in a simulation is worked out in `linkwork.sensing`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -60,8 +60,8 @@ class Sensor:
             found.append(f"every is {shown(self.every)}; it must be a whole number ≥ 1 [steps]")
         return found
 
-    def moved_to(self, name: str, on: str) -> Sensor:
-        """The same sensor under another name, on something else."""
+    def moved_to(self, name: str, on: str, renamed: Callable[[str], str] = str) -> Sensor:
+        """The same sensor under another name, on something else. renamed: of other bodies and frames that it names."""
         return replace(self, name=name, on=on)
 
 
@@ -131,13 +131,25 @@ class ForceTorque(Sensor):
     """What a joint passes to the body it carries: torque [N·m], then force [N], in the body's frame at its origin.
 
     Constraint, motor, spring and damper together, with gravity, loads, contact and loops on what the joint carries.
+    at: a frame on that body, in whose axes and about whose origin the numbers are instead.
+    A fixed joint has a wrench of its own in models that keep it: linkage.compile(merge_fixed=False).
     """
 
     KIND: ClassVar[str] = "force_torque"
     ON_JOINT: ClassVar[bool] = True
+    at: str = ""
 
     def channels(self, nq: int, nv: int) -> tuple[tuple[str, str], ...]:
         return _three("torque", "N·m") + _three("force", "N")
+
+    def faults(self) -> list[str]:
+        found = Sensor.faults(self)
+        if not isinstance(self.at, str):
+            found.append(f"at is {shown(self.at)}; it must be the name of a frame")
+        return found
+
+    def moved_to(self, name: str, on: str, renamed: Callable[[str], str] = str) -> Sensor:
+        return replace(self, name=name, on=on, at=renamed(self.at) if self.at else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,8 +237,10 @@ KINDS: dict[str, type[Sensor]] = {
 }
 
 
-def sensor_faults(sensors: Iterable[Sensor], bodies: Callable[[str], bool], joints: Iterable[str]) -> list[str]:
-    """Why sensors of a linkage cannot be read; empty when they can."""
+def sensor_faults(
+    sensors: Iterable[Sensor], bodies: Collection[str], joints: Iterable[str], merged: str = ""
+) -> list[str]:
+    """Why sensors of a linkage cannot be read; empty when they can. merged: what may have become of a joint."""
     faults: list[str] = []
     seen: set[str] = set()
     known = set(joints)
@@ -245,13 +259,16 @@ def sensor_faults(sensors: Iterable[Sensor], bodies: Callable[[str], bool], join
             faults.append(f"{label}: the name is used twice; names of sensors must be unique")
         seen.add(sensor.name)
         if sensor.ON_JOINT and sensor.on not in known:
-            faults.append(f"{label} sits on the unknown joint '{sensor.on}'{did_you_mean(sensor.on, known)}")
-        if not sensor.ON_JOINT and not bodies(sensor.on):
-            faults.append(f"{label} sits on the unknown body or frame '{sensor.on}'")
+            faults.append(f"{label} sits on the unknown joint '{sensor.on}'{did_you_mean(sensor.on, known) or merged}")
+        if isinstance(sensor, ForceTorque) and sensor.at and sensor.at not in bodies:
+            faults.append(f"{label} reads at the unknown body or frame '{sensor.at}'{did_you_mean(sensor.at, bodies)}")
+        if not sensor.ON_JOINT and sensor.on not in bodies:
+            faults.append(f"{label} sits on the unknown body or frame '{sensor.on}'{did_you_mean(sensor.on, bodies)}")
     return faults
 
 
-def refuse_faulty(sensors: Iterable[Sensor], bodies: Callable[[str], bool], joints: Iterable[str]) -> None:
-    faults = sensor_faults(sensors, bodies, joints)
+def refuse_faulty(sensors: Iterable[Sensor], bodies: Collection[str], joints: Iterable[str]) -> None:
+    merged = "; fixed joints are merged into their parents unless linkage.compile(merge_fixed=False) keeps them"
+    faults = sensor_faults(sensors, bodies, joints, merged)
     if faults:
         raise ModelError(f"{len(faults)} fault{'s' if len(faults) > 1 else ''} of sensors:", faults)

@@ -32,8 +32,10 @@ class Avoiding:
         for name in names:
             if name not in known:
                 raise ModelError(f"model '{model.name}' has no obstacle {shown(name)}{did_you_mean(name, known)}.")
-        if not names:
+        if not known:
             raise StateError(f"model '{model.name}' has no obstacles to avoid; add them with linkage.add_obstacle.")
+        if not names:
+            raise StateError("avoid is empty; give names of obstacles, True for all or False for none.")
         solid = sorted({body for body, _ in model.shapes if body >= 0})
         ignored = {frozenset(pair) for pair in model.ignore_contact}
         self.pairs = [

@@ -27,11 +27,16 @@ from linkwork.reaching import arrays as at
 from linkwork.reaching import descent as de
 from linkwork.reaching import rows as sweeps
 from linkwork.reaching.avoiding import Avoiding, no_avoiding
-from linkwork.reaching.search import ROUNDING, TURN_LENGTH, Ended, Search, Settings, model_length
+from linkwork.reaching.search import TURN_LENGTH, Ended, Search, Settings, model_length, rounding
 from linkwork.reaching.targets import Row
 
+LARGEST = 1e8  # damping of a step, as a part of the cost
 LEAST_DAMPING = 1e-8  # more than on a tree: rows are answered by differences of large numbers
+WRONG = (
+    1e-6  # part of the largest answer of rows by which a square may be negative: more is rounding of the elimination
+)
 REDUNDANT = 1e-11  # part of the largest eigenvalue below which rows say what others say
+LEAST_SQUARE = 1e-24  # of a row beside the largest: below it there is nothing but rounding
 AVOID_WEIGHT = 1e3  # of obstacles beside the heaviest target: a target within one gives way
 CLOSING_STEPS = 12
 CLOSED = 1e-12  # gap, as a part of the model's length, to which every place is closed
@@ -76,7 +81,7 @@ class ConstrainedSearch(Search):
             self.arrays.origin[:] = self.com if self.com is not None else 0.0
         self.size = (0 if self.com is None else 3) + (0 if self.plan is None else self.plan.count)
         self.gap = np.zeros(0)
-        self.com_miss = np.zeros(0)
+        self.com_miss = np.zeros(0 if self.com is None else 3)
 
     # ------------------------------------------------------------------------------------------------------- one place
 
@@ -93,6 +98,10 @@ class ConstrainedSearch(Search):
             self.com_miss = self.com - moments.sum(axis=0) / masses.sum()
             cost += self.com_weight * float(self.com_miss @ self.com_miss)
         return float(cost)
+
+    def look_at(self, q: FloatArray) -> None:
+        self.arrays.q[:] = q
+        self.cost_at(q)
 
     def _moments(self) -> tuple[FloatArray, FloatArray]:
         """Masses (k,) and first moments in the world (k, 3) of the placed bodies."""
@@ -162,7 +171,7 @@ class ConstrainedSearch(Search):
             iterations += 1
             found = self.try_steps(tree_pull, pull, J, missing, cost, factor)
             if found is None:
-                reason = "nearest" if largest <= ROUNDING * math.sqrt(cost) else "stalled"
+                reason = "nearest" if largest <= rounding(cost) else "stalled"
                 break
             q, cost, factor = found
             arrays.q[:] = q
@@ -199,12 +208,12 @@ class ConstrainedSearch(Search):
                 gained = total - cost
                 if gained >= de.ENOUGH * promised:
                     if gained > de.GOOD * promised:
-                        factor = max(factor * de.LESS, de.LEAST)
+                        factor = max(factor * de.LESS, de.least_factor(total))
                     return trial, cost, factor
             arrays.target[:] = kept
             de.prepare(self.table)
             factor = max(factor, LEAST_DAMPING / max(total * share, 1e-300)) * de.MORE
-            if not damping < 1e8:
+            if not damping < LARGEST * max(total, 1.0):
                 arrays.held[:] = pressed
                 return None
 
@@ -226,7 +235,10 @@ class ConstrainedSearch(Search):
             self.counts[de.C_SWEEPS] += 1.0
             x, Y = out[0], out[1:]
             if self.size:
-                x = x + Y.T @ _solve(J @ Y.T + np.diag(soft), missing - J @ x)
+                A = J @ Y.T
+                if not A.diagonal().min() >= -WRONG * np.abs(A).max():
+                    return np.zeros(self.model.nv)  # promises nothing: the next step is more damped
+                x = x + Y.T @ _solve(A + np.diag(soft), missing - J @ x)
             low = arrays.lower[rows] - arrays.q[coordinates]
             high = arrays.upper[rows] - arrays.q[coordinates]
             leaving = ((x[rows] < low - de.AT_LIMIT) | (x[rows] > high + de.AT_LIMIT)) & (arrays.held[rows] == 0)
@@ -328,8 +340,9 @@ class ConstrainedSearch(Search):
 
 def _solve(A: FloatArray, b: FloatArray) -> FloatArray:
     """A⁺ b of a symmetric matrix that is not negative; rows that say what others say share their part."""
-    root = np.sqrt(np.maximum(np.diagonal(A), 1e-300))
+    largest = np.abs(A).max(initial=0.0)
+    root = np.sqrt(np.maximum(np.diagonal(A), max(LEAST_SQUARE * largest, 1e-300)))
     values, vectors = np.linalg.eigh(0.5 * (A + A.T) / np.outer(root, root))
-    counts = values > REDUNDANT * values[-1] if values.size else np.zeros(0, dtype=bool)
+    counts = values > REDUNDANT * abs(values[-1]) if values.size else np.zeros(0, dtype=bool)
     V = vectors[:, counts]
     return np.asarray((V @ ((V.T @ (b / root)) / values[counts])) / root)

@@ -191,7 +191,7 @@ def try_steps(table, counts, here, there, cost, factor, share, is_pulled):
             gained += pulled - pulled_cost(s, s.trial)
         if promised > 0.0 and gained >= ENOUGH * promised:
             if gained > GOOD * promised:
-                factor = max(factor * LESS, LEAST)
+                factor = max(factor * LESS, least_factor(cost))
             elif gained < POOR * promised:
                 factor *= 2.0
             return factor, True, new_cost
@@ -199,9 +199,16 @@ def try_steps(table, counts, here, there, cost, factor, share, is_pulled):
         if 0.0 < promised <= NOISE * cost and abs(gained) <= NOISE * cost and counts[C_UNSEEN] < UNSEEN:
             counts[C_UNSEEN] += 1.0
             return factor, True, new_cost
-        if not damping < LARGEST:
+        if not damping < LARGEST * max(cost, 1.0):
             return factor, False, cost
         hold_pressed_joints(s)  # those that this step held are free again
+
+
+@inlined
+def least_factor(cost):
+    """Before the cost in the damping: far from a target that is out of reach damping grows as its distance, not as the
+    square of it: it stands for what the turning of a lever adds to the second derivative."""
+    return LEAST / max(cost, 1.0) ** 0.5
 
 
 @kernel

@@ -71,7 +71,8 @@ def sight(target, t, x):
     if target[t, at.T_LOOKS] != 0.0:
         d = sub3(d, x)
         far = math.sqrt(dot3(d, d))
-        d = scale3(1.0 / far, d)
+        if far > 0.0:  # else the axis meets the point already, wherever it points
+            d = scale3(1.0 / far, d)
     return d, far
 
 

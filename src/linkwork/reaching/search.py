@@ -25,6 +25,7 @@ REASONS = {de.REACHED: "reached", de.NEAREST: "nearest", de.STALLED: "stalled", 
 TURN_LENGTH = 0.1  # of the model's length: metres that count as much as a radian. Points first: fewer dead ends.
 DEAD_END = 1e-6  # gradient, as a part of the root of the cost, at which a descent that failed is left for another
 ROUNDING = 1e-5  # the same where no decrease of the cost can be seen any more: it is quadratic, its rounding 1e-14
+FAR_ROUNDING = 1e-2  # of its growth with the distance of a target that is far out of reach: ten times what is seen
 FLAT = 1e-9  # the same where the best of them ends
 POSTURE_WEIGHT = 1e-8  # of a step towards a posture beside the targets, which it keeps to first order
 LEANING_STEPS, STRAIGHT = 100, 1e-9  # steps towards a posture at most; [rad] size of the last
@@ -59,6 +60,15 @@ class Ended(NamedTuple):
     cost: float
     clearance: float = math.inf
     gap: float = 0.0
+
+
+def rounding(cost: float) -> float:
+    """Of the gradient, where no decrease of the cost can be seen any more.
+
+    Beyond the reach of a linkage the cost grows as the square of the distance, its second derivative as the distance alone:
+    a motion is seen from the root of both on.
+    """
+    return ROUNDING * math.sqrt(cost) * max(1.0, FAR_ROUNDING * cost**0.25)
 
 
 def model_length(model: Model) -> float:
@@ -190,7 +200,7 @@ class Search:
         if not math.isfinite(counts[de.C_COST]):
             raise StateError("reach overflowed: numbers in the state or the targets are too large.")
         gradient, cost = float(counts[de.C_GRADIENT]), float(counts[de.C_COST])
-        if reason == "stalled" and gradient <= ROUNDING * math.sqrt(cost):
+        if reason == "stalled" and gradient <= rounding(cost):
             reason = "nearest"
         return Ended(self.arrays.q.copy(), reason, int(counts[de.C_ITERATIONS]), 0, 1, gradient, cost)
 
@@ -219,9 +229,13 @@ class Search:
                 break
             else:
                 scale *= 0.5 if scale * longest < LONGEST_LEAN else 0.5 * LONGEST_LEAN / (scale * longest)
-        arrays.q[:] = best.q
-        self.descend(FLAT)
+        self.look_at(best.q)
         return best
+
+    def look_at(self, q: FloatArray) -> None:
+        """Coordinates in memory, with what they miss."""
+        self.arrays.q[:] = q
+        de.prepare(self.table)
 
     def leaning_step(self) -> FloatArray:
         """Towards the posture, along places as good for the targets, shape (nv,)."""

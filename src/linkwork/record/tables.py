@@ -9,6 +9,7 @@ import numpy as np
 from linkwork.core.arrays import FloatArray
 from linkwork.core.units import unit
 from linkwork.errors import MissingExtraError
+from linkwork.model import layout
 from linkwork.model.model import Model
 from linkwork.record.layout import scalar_unit
 
@@ -27,6 +28,21 @@ def coordinate_names(model: Model) -> tuple[list[str], list[str]]:
     return q, v
 
 
+def coordinate_units(model: Model) -> tuple[list[str], list[str]]:
+    """The unit of every entry of q and of v."""
+    q: list[str] = []
+    v: list[str] = []
+    for joint in model.joints:
+        if joint.kind in (layout.FREE, layout.SPHERICAL):  # a position, where it has one, and a quaternion
+            q += ["m"] * (joint.nq - 4) + ["1"] * 4
+            v += ["rad/s"] * 3 + ["m/s"] * (joint.nv - 3)
+            continue
+        turns = [any(screw.axis) for screw in joint.screws]
+        q += ["rad" if turn else "m" for turn in turns]
+        v += ["rad/s" if turn else "m/s" for turn in turns]
+    return q, v
+
+
 def states_of(recording: Recording) -> tuple[FloatArray, FloatArray]:
     """Coordinates (frames, nq) and velocities (frames, nv)."""
     model = recording.model
@@ -35,7 +51,10 @@ def states_of(recording: Recording) -> tuple[FloatArray, FloatArray]:
 
 
 def to_pandas(recording: Recording) -> Any:
-    """One row per frame by time; columns ("q", joint), ("v", joint), ("scalar", name). Units: `frame.attrs["units"]`."""
+    """One row per frame by time; columns ("q", joint), ("v", joint), ("scalar", name).
+
+    Units stand in `frame.attrs["units"]`, by column, and by name for scalars and "time".
+    """
     try:
         import pandas
     except ImportError:
@@ -48,15 +67,16 @@ def to_pandas(recording: Recording) -> Any:
     index = pandas.Index(recording.times, name="time")
     named = pandas.MultiIndex.from_tuples(list(columns), names=["kind", "name"])
     table = pandas.DataFrame(np.column_stack(list(columns.values())), index=index, columns=named)
-    own = {"time": "s", "q": "rad or m", "v": "rad/s or m/s"}
-    units = {name: unit(told, recording.units) for name, told in own.items()}
-    table.attrs["units"] = units | {name: scalar_unit(name, recording.settings) for name in recording.scalars}
+    of_scalars = {name: scalar_unit(name, recording.settings) for name in recording.scalars}
+    own = [unit(told, recording.units) for some in coordinate_units(recording.model) for told in some]
+    by_column = dict(zip(columns, [*own, *of_scalars.values()], strict=True))
+    table.attrs["units"] = {"time": unit("s", recording.units)} | of_scalars | by_column
     return table
 
 
 def to_xarray(recording: Recording) -> Any:
     """A Dataset: q (time, coordinate), v (time, velocity), every scalar (time), every sensor (its time, channel); units in
-    attributes.
+    attributes, those of single coordinates, velocities and channels in `coordinate.unit`, `velocity.unit`, `<sensor>.unit`.
     """
     try:
         import xarray
@@ -73,9 +93,12 @@ def to_xarray(recording: Recording) -> Any:
     labels: dict[str, Any] = {
         "time": ("time", recording.times, {"units": unit("s", recording.units)}), "coordinate": q_names, "velocity": v_names
     }  # fmt: skip
+    of_q, of_v = ([unit(told, recording.units) for told in some] for some in coordinate_units(recording.model))
+    labels |= {"coordinate.unit": ("coordinate", of_q), "velocity.unit": ("velocity", of_v)}
     for name in recording.sensors:
         found = recording.sensor(name)
         about = {"units": ", ".join(found.units), "latency": found.latency}
         data[name] = ((f"{name}.time", f"{name}.channel"), found.values, about)
         labels |= {f"{name}.time": found.times, f"{name}.channel": list(found.channels)}
+        labels[f"{name}.unit"] = (f"{name}.channel", list(found.units))
     return xarray.Dataset(data, labels, {"model": recording.model.name})

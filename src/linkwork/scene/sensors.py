@@ -22,6 +22,7 @@ SENSOR: Keys = {
     "axes": Key(must_be.choice(*AXES), "of a velocity"),
     "direction": Key(must_be.vector(3), "of the ray of a range sensor, in its frame"),
     "reach": Key(must_be.number(0.0, above=True), "how far a range sensor looks", "m"),
+    "at": Key(must_be.text, "frame on the joint's body that a force_torque reads at"),
     "resolution": Key(must_be.number(0.0), "of the coordinates of an encoder", "rad or m"),
 }
 
@@ -47,7 +48,7 @@ def find_sensors(data: Mapping[str, Any], model: Model, faults: Faults) -> tuple
         if strange:
             continue
         sensor = kind(**values)
-        for fault in sensor_faults([sensor], known.__contains__, joints):
+        for fault in sensor_faults([sensor], known, joints):
             faults.add(path, fault + ".")
         if sensor.name in taken:
             faults.add((*path, "name"), f"there is a sensor '{sensor.name}' already; choose another name.")

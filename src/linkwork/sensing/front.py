@@ -58,7 +58,7 @@ class Sensors(Uncopied):
         if not given:
             raise StateError(f"there are no sensors: model '{model.name}' has none, and none are given.")
         known = {*model.body_names, *model.frames, *model.merged_into, "world"}
-        refuse_faulty(given, known.__contains__, {*model.joint_names, *model.joint_parts})
+        refuse_faulty(given, known, {*model.joint_names, *model.joint_parts})
         self.sim, self.seed = sim, whole(seed, 0, "seed")
         self._lines = {sensor.name: _Line(k, sensor, sim, self.seed) for k, sensor in enumerate(given)}
         self._taken_at = -1  # steps done at the last reading

@@ -99,7 +99,20 @@ def _force_torque(sensor: ForceTorque, model: Model, sim: Any) -> Reading:
         )
     if getattr(sim, "field", None) is not None or not hasattr(sim, "view"):
         raise StateError(f"sensor '{sensor.name}': the forces on bodies are not known in this simulation.")
-    return lambda moment: moment.reactions[body]
+    if not sensor.at:
+        return lambda moment: moment.reactions[body]
+    frame = model.frame(sensor.at)
+    if frame.body != body:
+        raise ModelError(
+            f"sensor '{sensor.name}' reads at '{sensor.at}', which is not on the body that joint '{sensor.on}' carries."
+        )
+    R, p = np.reshape(frame.pose.rotation, (3, 3)), np.array(frame.pose.xyz)
+
+    def read(moment: Moment) -> FloatArray:
+        torque, force = np.split(moment.reactions[body], 2)
+        return np.concatenate([R.T @ (torque - np.cross(p, force)), R.T @ force])
+
+    return read
 
 
 def _touch(sensor: Touch, model: Model, sim: Any) -> Reading:

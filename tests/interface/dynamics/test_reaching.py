@@ -62,6 +62,7 @@ def test_what_cannot_be_a_target(model, targets, why):
         ({"avoid": True}, "no obstacles"),
         ({"avoid": ["wall"]}, "no obstacle 'wall'"),
         ({"avoid": 3}, "avoid must be"),
+        ({"margin": np.nan}, "margin is nan"),
         ({"avoid": True, "margin": -1.0}, "margin"),
     ],
 )
@@ -185,3 +186,5 @@ def test_obstacles_are_kept_away_from():
     inside = lw.reach(model, start, {"link5": lw.Target(point=(0.5, 0.12, 0.0), at=(0.2, 0, 0))}, avoid=["ball"])
     assert not inside.reached, "what is within an obstacle cannot be reached"
     assert inside.clearance >= -0.01
+    with pytest.raises(lw.StateError, match="avoid is empty"):
+        lw.reach(model, start, target, avoid=[])

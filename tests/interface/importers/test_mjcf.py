@@ -176,6 +176,11 @@ NOT_KEPT = {
         "actuator 'm': not kept; it drives a tendon whose joints move one by one",
     ),
     "sensor": ('<sensor><subtreecom name="p" body="a"/></sensor>', "sensor 'p' (subtreecom): not kept"),
+    "sensor of one actuator": (
+        '<actuator><motor name="m" joint="k" gear="2"/></actuator><sensor><actuatorfrc name="p" actuator="m"/></sensor>',
+        "sensor 'p' (actuatorfrc): reads all that acts on the joint",
+    ),
+    "cutoff": ('<sensor><jointpos name="p" joint="k" cutoff="1"/></sensor>', "cutoff of sensor 'p': not kept"),
     "keyframe": ('<keyframe><key name="home" qpos="0 0"/></keyframe>', "1 keyframe (home)"),
     "friction": ("", "frictionloss of 1 joint (j)"),
     "site": ("", "site a: not kept; a body or frame has its name"),

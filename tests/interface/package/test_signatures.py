@@ -11,7 +11,7 @@ from pathlib import Path
 import linkwork as lw
 
 WRITTEN = Path(__file__).with_name("signatures.txt")
-SPACES = ("gpu", "haptics", "molecules")
+SPACES = ("gpu", "haptics", "molecules", "sensors")
 
 
 def signature(what):

@@ -208,9 +208,14 @@ def test_a_link_that_points_nowhere_stops_the_build(tmp_path):
         assert (build(tmp_path, tmp_path / "site").returncode == 0) == passes, link
 
 
+BESIDE = {"coming_from.md": ("pinocchio", "mujoco")}  # pages with code of other libraries
+
+
 @pytest.mark.parametrize("name", sorted(set(WITH_CODE) - set(FRAGMENTS)))
 def test_code_of_a_page_runs(name, tmp_path, monkeypatch):
     pytest.importorskip("matplotlib", reason="pages draw pictures (extra `plots`)")
+    for package in BESIDE.get(name, ()):
+        pytest.importorskip(package, reason=f"this page shows {package} too")
     monkeypatch.setenv("MPLBACKEND", "Agg")
     assert pages.run_page(PAGES[name], f"docs/{name}", tmp_path) > 0
 

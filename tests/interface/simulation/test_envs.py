@@ -8,6 +8,8 @@ import linkwork as lw
 gymnasium = pytest.importorskip("gymnasium")
 envs = pytest.importorskip("linkwork.envs")
 
+from gymnasium.vector import AutoresetMode  # noqa: E402
+
 from linkwork.envs.cable_reach import DISTANCE, END, TARGET  # noqa: E402
 
 
@@ -57,6 +59,59 @@ def test_an_episode_that_is_cut_off_begins_anew_with_the_next_step():
     assert all(sim.steps_done == 0 for sim in many.members.sims)  # the eighth step reset them
 
 
+def assert_same_infos(mine, theirs):
+    """Where Gymnasium tells something of a member, the same is told here."""
+    for name in theirs:
+        if name.startswith("_") or not np.any(theirs[f"_{name}"]):
+            continue
+        told = theirs[f"_{name}"]
+        np.testing.assert_array_equal(mine[f"_{name}"], told)
+        if isinstance(theirs[name], dict):
+            assert_same_infos(mine[name], theirs[name])
+        else:
+            for k in np.flatnonzero(told):
+                np.testing.assert_array_equal(mine[name][k], theirs[name][k])
+
+
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+def test_episodes_end_and_begin_as_gymnasium_has_it(mode):
+    """Beside its own vector environment of single ones, with a mask for resets where nobody else resets."""
+    name, few = "Linkwork/CableReach-v0", {"num_envs": 3, "max_episode_steps": 4}
+    mine = gymnasium.make_vec(name, autoreset_mode=mode, **few)
+    theirs = gymnasium.make_vec(name, vectorization_mode="sync", vector_kwargs={"autoreset_mode": mode}, **few)
+    assert mine.metadata["autoreset_mode"] == mode
+    np.testing.assert_array_equal(mine.reset(seed=[3, 1, 2])[0], theirs.reset(seed=[3, 1, 2])[0])
+    rng = np.random.default_rng(0)
+    for step in range(14):
+        actions = rng.uniform(-1, 1, (3, 2))
+        ours, other = mine.step(actions), theirs.step(actions)
+        for a, b in zip(ours[:4], other[:4], strict=True):
+            np.testing.assert_array_equal(a, b)
+        assert_same_infos(ours[4], other[4])
+        ended = ours[2] | ours[3]
+        if step == 1 or (mode is AutoresetMode.DISABLED and ended.any()):
+            mask = ended if ended.any() else np.array([True, False, False])
+            again = [env.reset(options={"reset_mask": mask.copy()})[0] for env in (mine, theirs)]
+            np.testing.assert_array_equal(*again)
+    mine.close()
+
+
+def test_members_that_have_ended_are_not_stepped_where_nobody_resets_them():
+    many = envs.TaskVectorEnv(envs.CableReach(), 2, 1, threads=1, autoreset_mode="Disabled")
+    many.reset(seed=1)
+    many.step(np.zeros((2, 2)))
+    with pytest.raises(lw.StateError, match=r"members \[0, 1\] have ended"):
+        many.step(np.zeros((2, 2)))
+
+
+@pytest.mark.parametrize("seed", [[1, 2], [1, 2, 3, 4], "a", -1, 1.5, [1, "b", 2]])
+def test_seeds_that_are_refused(seed):
+    many = envs.TaskVectorEnv(envs.CableReach(), 3, threads=1)
+    with pytest.raises(lw.StateError, match="seed"):
+        many.reset(seed=seed)
+    np.testing.assert_array_equal(many.reset(seed=np.int64(3))[0], many.reset(seed=[3, 4, 5])[0])
+
+
 def test_a_cable_that_is_held_at_its_target_has_reached_it():
     env = envs.TaskEnv(envs.CableReach())
     env.reset(seed=3)
@@ -78,6 +133,15 @@ def test_strange_use_is_refused():
         many.step(np.zeros((2, 3)))
     with pytest.raises(lw.StateError, match="finite"):
         many.step(np.array([[0.0, np.nan], [0.0, 0.0]]))
+    with pytest.raises(lw.StateError, match="actions must be numbers"):
+        many.step("forward")
+    with pytest.raises(lw.LinkworkError, match="draw nothing"):
+        gymnasium.make_vec("Linkwork/CableReach-v0", num_envs=2, render_mode="rgb_array")
+    with pytest.raises(lw.StateError, match="give one of 'NextStep'"):
+        envs.TaskVectorEnv(envs.CableReach(), 2, autoreset_mode="sometimes")
+    for mask in (np.array([True]), np.zeros(2, dtype=bool), np.ones(2), "all"):
+        with pytest.raises(lw.StateError, match="reset_mask"):
+            many.reset(options={"reset_mask": mask})
 
 
 class LookedAtInPython(envs.CableReach):

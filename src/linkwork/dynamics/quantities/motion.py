@@ -57,6 +57,7 @@ def body_twists(model: Model, state: State, *, frame: str = "body") -> FloatArra
 
 
 @once_positional("frame", "at")
+@batches.takes_batches()
 def body_jacobian(
     model: Model, state: State, body: str | int, *, frame: str = "body", at: ArrayLike = (0.0, 0.0, 0.0)
 ) -> FloatArray:

@@ -25,7 +25,7 @@ from linkwork.spatial.memory import load3, load6, load9, load10, store10
 from linkwork.spatial.vectors import wrench_to_parent
 
 FRAMES = ("body", "world")
-SINGULAR = 1e-13  # of scaled eigenvalues: below it a direction is blocked but for rounding
+SINGULAR = 1e-11  # of scaled eigenvalues: below it a direction is blocked but for rounding, which leaves up to 4e-12
 
 
 @batches.takes_batches(batches.bias)

@@ -30,6 +30,12 @@ from linkwork.spatial.pose import Pose
 
 UP = (0.0, 0.0, 1.0)  # of a site: where a rangefinder looks
 
+READ_OTHERWISE = {
+    "touch": "reads all contact forces on the body, not those within the site",
+    "jointactfrc": "reads all that acts on the joint along its motion, with springs, dampers and limits",
+    "actuatorfrc": "reads all that acts on the joint along its motion, with its gear, springs, dampers and limits",
+}
+
 Note = Callable[[str, str, str], None]
 
 
@@ -204,6 +210,10 @@ def _add_sensors(
             note(f"sensor '{name}' ({kind})", "not kept", f"sensor {kind}")
         else:
             linkage.sensors.append(found)
+            if kind in READ_OTHERWISE:
+                note(f"sensor '{name}' ({kind})", READ_OTHERWISE[kind], f"sensor {kind}")
+            if float(model.sensor_cutoff[k]) > 0.0 and kind != "rangefinder":
+                note(f"cutoff of sensor '{name}'", "not kept", "cutoff")
 
 
 def _where(
@@ -259,7 +269,7 @@ def _sensor(model: Any, k: int, kind: str, name: str, where: tuple[str, str | No
     if kind in ("jointpos", "jointvel", "ballquat", "ballangvel"):
         return Encoder(name, joint, noise=noise)
     if kind in ("force", "torque"):
-        return ForceTorque(name, joint, noise=noise)
-    if kind in ("jointactuatorfrc", "actuatorfrc"):
+        return ForceTorque(name, joint, at=frame, noise=noise)
+    if kind in ("jointactfrc", "actuatorfrc"):
         return Effort(name, joint, noise=noise)
     return None

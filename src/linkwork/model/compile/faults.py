@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Mapping
 from itertools import chain
 
 import numpy as np
@@ -41,9 +42,13 @@ def name_faults(linkage: Linkage, bodies: list[Body]) -> list[str]:
     return faults
 
 
-def parent_faults(bodies: list[Body], parent: list[int]) -> list[str]:
+def parent_faults(bodies: list[Body], parent: list[int], frames: Mapping[str, str]) -> list[str]:
+    """frames: the bodies they stand on, by name."""
     faults = [
-        f"{label(body)}: its parent '{body.parent}' is unknown; add that body or hang this one from '{WORLD}'"
+        f"{label(body)}: its parent '{body.parent}' is a frame; hang it from '{frames[body.parent]}', with "
+        "the frame's pose in its placement"
+        if body.parent in frames
+        else f"{label(body)}: its parent '{body.parent}' is unknown; add that body or hang this one from '{WORLD}'"
         for body, p in zip(bodies, parent, strict=True)
         if p == -2
     ]

@@ -54,7 +54,8 @@ def merge_into(into: Linkage, other: Linkage, prefix: str, parent: str, placemen
         for pair in list(other.ignore_contact)
     ]
     into.sensors += [
-        x.moved_to(prefix + x.name, parent if x.on == WORLD else prefix + x.on) for x in list(other.sensors)
+        x.moved_to(prefix + x.name, parent if x.on == WORLD else prefix + x.on, lambda name: prefix + name)
+        for x in list(other.sensors)
     ]
     into.actuators += [x.moved_to(prefix + x.name, prefix + x.joint) for x in list(other.actuators)]
     into.couplings += [x.renamed(prefix) for x in list(other.couplings)]

@@ -155,8 +155,10 @@ class Actuators(Uncopied):
             joints.changed(self._bodies if changed == len(rows) else joints.joints_of(rows[self._moved]))
 
     def __setitem__(self, name: str, value: float) -> None:
-        control = self.control
-        control[self._number(name)] = value
+        control, place = self.control, self._number(name)
+        if np.shape(value) != ():
+            raise StateError(f"control of actuator {shown(name)} is {shown(value)}; give one finite number.")
+        control[place] = value
         self.control = control
 
     def __getitem__(self, name: str) -> float:
