@@ -169,6 +169,10 @@ class ContactState:
         since the last one, or that many where one is due, and steps since it in truth."""
         self.touch.turns[ta.EVERY :] = (every, since, made, 0, 0, *kernels)
 
+    def ask_before_contact(self, asks: bool) -> None:
+        """asks: from now on, a step in which a contact begins is not made before the region was chosen anew."""
+        self.touch.turns[ta.ASKS] = asks
+
     def end_turns(self) -> tuple[int, int, int, int]:
         """Steps make no more updates: since, made, how many there were and whether one failed."""
         turns = self.touch.turns
