@@ -378,6 +378,16 @@ class ContactState:
         return bool(self.contacts.number[cl.COUNT] > 0 or self.touch.counts[ta.LIMITS] > 0)
 
     @property
+    def margin(self) -> float:
+        """[m]"""
+        return self.touch.settings.item(ta.MARGIN)
+
+    @property
+    def weight(self) -> float:
+        """Of all bodies [N]."""
+        return float(self.model.mass.sum() * np.linalg.norm(self.model.gravity))
+
+    @property
     def is_pushed_apart(self) -> bool:
         """Whether the last steps began with bodies deeper inside each other than the margin."""
         return bool(self.touch.totals[ta.DEEPEST] > self.touch.settings[ta.MARGIN])
@@ -393,7 +403,8 @@ class ContactState:
         top: the largest kinetic energy lately [J].
         """
         totals, balance = self.touch.totals, self.touch.balance
-        is_much = totals.item(ta.TAKEN_BACK) > LARGEST_GAIN * top
+        slowest = self.touch.settings.item(ta.SLACK) / h  # [m/s] goes by what counts as touching in a step
+        is_much = totals.item(ta.TAKEN_BACK) > LARGEST_GAIN * max(top, 0.5 * slowest**2 * float(self.model.mass.sum()))
         is_short = 0.0 < balance.item(ta.LENGTH_WISH) <= SHORT * h
         if self._has_told_of_gains or not (is_much or is_short):
             return
