@@ -319,25 +319,28 @@ def of_planning(report: TableReport, options: argparse.Namespace) -> None:
 
 def of_problems(report: TableReport, options: argparse.Namespace) -> None:
     """Both linear steps of the contact solver on the same problems, made anew from seeds."""
-    rows: list[list[str]] = []
-    count = dict.fromkeys(problems.SOLVERS, 0)
-    missed, made = dict(count), dict(count)
-    for name, run, begin, between, number in problems.all_scenes(options.quick):
+    kinds: dict[str, problems.Found] = {}
+    for name, *scene in problems.all_scenes(options.quick):
         if options.scene is not None and not name.startswith(options.scene):
             continue
-        progress(f"problems: {name}")
-        found = problems.judged(run, begin, between, number)
-        report.results.append({"case": "problems", "scene": name, **found})
-        for solver in problems.SOLVERS:
+        if name not in kinds:
+            progress(f"problems: {name}")
+        problems.judge(kinds.setdefault(name, problems.Found()), *scene)
+    rows: list[list[str]] = []
+    for name, found in kinds.items():
+        numbers = found.numbers()
+        report.results.append({"case": "problems", "scene": name, **numbers})
+        for solver in numbers["time_s"]:
+            number = numbers["problems"][solver]
             rows.append([
-                name, f"{found['contacts']:.0f}", solver, f"{found['missed'][solver]} of {number}",
-                str(found["made_energy"][solver]), duration(found["time_s"][solver]),
-                duration(found["slow_s"][solver]), f"{found['sweeps'][solver]:.1f}",
+                name, f"{numbers['contacts']:.0f}", solver, f"{found.missed[solver]} of {number:,}",
+                str(found.made[solver]), duration(numbers["time_s"][solver]),
+                duration(numbers["slow_s"][solver]), f"{numbers['sweeps'][solver]:.1f}",
             ])  # fmt: skip
-            count[solver] += number
-            missed[solver] += found["missed"][solver]
-            made[solver] += found["made_energy"][solver]
     for solver in problems.SOLVERS:
-        rows.append(["all", "", solver, f"{missed[solver]} of {count[solver]}", str(made[solver]), "", "", ""])
+        number = sum(len(found.times[solver]) for found in kinds.values())
+        missed = sum(found.missed[solver] for found in kinds.values())
+        made = sum(found.made[solver] for found in kinds.values())
+        rows.append(["all", "", solver, f"{missed} of {number:,}", str(made), "", "", ""])
     columns = ["problems of", "contacts", "solver", "not converged", "made energy", "step, median", "99 %", "sweeps"]
     report.add_table("problems", "One step from the same state and warm start by each solver", columns, rows)

@@ -3,6 +3,9 @@
 A scene runs; every so many steps it is copied, once per solver, and each copy makes the next step: the same contacts, the
 same warm start. What is compared is that step: the iterations of its solve, and whether it converged. The processor time is
 that of the step after it: the memory of a copy is new to the processor in its first one.
+
+Problems of more than MOST_BY_MATRIX contacts are solved by sweeps alone: the matrix of responses of the 1,000 contacts of
+`bridge` with ten times its joints takes some gigabytes, and each of Newton's steps over it seconds.
 """
 
 from __future__ import annotations
@@ -11,8 +14,9 @@ import copy
 import math
 import statistics
 import time
+import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -24,7 +28,11 @@ from . import campaign
 from .scenes import CASES, CLOCK, adaptive, full, read
 
 SOLVERS = {"matrix": 10**9, "sweeps": 1}  # contacts from which on a solve is made by sweeps over the tree
+MOST_BY_MATRIX = 300  # contacts: a matrix of responses of 900 rows
 STEP = 2e-3  # [s] of the linkages made here
+TREES = 400  # scenes of the campaign
+GROWN = 10  # times the joints of the three scenes
+GROWN_SHARE = 10  # problems of the three scenes per problem of them with so many joints: a step takes up to a second
 FRICTION = 0.6
 
 
@@ -167,35 +175,36 @@ def random_tree(number: int) -> Runner:
 
 
 def all_scenes(quick: bool) -> Iterator[tuple[str, Callable[[], Runner], int, int, int]]:
-    """Name, what makes it, steps before the first problem, between two, and how many."""
+    """Name of its kind, what makes it, steps before the first problem, between two, and how many."""
     few = 3 if quick else 60
     for case in CASES:
-        for times in (1,) if quick else (1, 10):
+        for times in (1,) if quick else (1, GROWN):
             for kind, make in ((f"{case.active} active", adaptive), ("full", full)):
 
                 def run(case: Any = case, make: Any = make, times: int = times) -> Runner:
                     contestant = make(read(case, times))
                     return Runner(contestant.sim, contestant.h, lambda n: contestant.advance(n, is_timed=False))
 
-                begin = 5 if quick else round(case.begin / read(case).h)
-                number = few if times == 1 else few // 6
-                yield f"{case.scene}{' x 10' if times > 1 else ''}, {kind}", run, begin, 10, number
+                begin = case.begin if times == 1 else case.grown_begin or case.begin
+                begin = 5 if quick else round(begin / read(case).h)
+                number, between = (few, 10) if times == 1 else (few // GROWN_SHARE, 2)
+                yield f"{case.scene}{f' x {GROWN}' if times > 1 else ''}, {kind}", run, begin, between, number
     yield "snake of 50 joints, crawling", lambda: crawling_snake(50), 5 if quick else 300, 5, few
-    for seed in range(1 if quick else 3):
+    for seed in range(1 if quick else 6):
         trees = branched_trees(seed)
-        yield f"four trees of 20 joints, {seed}", lambda trees=trees: falling(trees), 5 if quick else 250, 5, few
+        yield "four trees of 20 joints", lambda trees=trees: falling(trees), 5 if quick else 250, 5, few
         balls = pile_of_balls(seed)
-        yield f"15 balls in a shaft, {seed}", lambda balls=balls: falling(balls), 5 if quick else 200, 5, few
+        yield "15 balls in a shaft", lambda balls=balls: falling(balls), 5 if quick else 200, 5, few
         planar = planar_chain(seed)
-        yield f"chain in a plane, {seed}", lambda planar=planar: falling(planar), 5 if quick else 100, 5, few
+        yield "chain in a plane", lambda planar=planar: falling(planar), 5 if quick else 100, 5, few
     yield "stack of 12 boxes", lambda: falling(stack_of_boxes(12)), 5, 5, few
     yield "six cards", lambda: falling(house_of_cards(3)), 5, 5, few
     yield "chain jammed between walls", lambda: falling(jammed(0), 0.9), 5 if quick else 150, 5, few
     yield "humanoid, fallen", fallen_humanoid, 5 if quick else 150, 5, few
     for friction in (0.5, 1.5, 3.0):
         yield f"steep rod, friction {friction:g}", lambda friction=friction: steep_rod(friction), 1, 5, few
-    for number in range(2 if quick else 40):
-        yield f"random tree {number}", lambda number=number: random_tree(number), 5 if quick else 150, 20, few // 3
+    for number in range(2 if quick else TREES):
+        yield "random trees", lambda number=number: random_tree(number), 5 if quick else 150, 20, few // 3
 
 
 def fallen_humanoid() -> Runner:
@@ -204,38 +213,61 @@ def fallen_humanoid() -> Runner:
     return falling(humanoid)
 
 
-def judged(run: Callable[[], Runner], begin: int, between: int, number: int) -> dict[str, Any]:
-    """Both solvers on the problems of one scene."""
+@dataclass
+class Found:
+    """What the solvers made of the problems of one kind of scene, by the name of the solver."""
+
+    times: dict[str, list[float]] = field(default_factory=lambda: {name: [] for name in SOLVERS})  # [s]
+    sweeps: dict[str, list[int]] = field(default_factory=lambda: {name: [] for name in SOLVERS})
+    missed: dict[str, int] = field(default_factory=lambda: dict.fromkeys(SOLVERS, 0))
+    made: dict[str, int] = field(default_factory=lambda: dict.fromkeys(SOLVERS, 0))  # steps that made energy
+    contacts: list[int] = field(default_factory=list)
+    apart: list[float] = field(default_factory=list)  # [rad/s or m/s] velocities after both, where there were both
+
+    def numbers(self) -> dict[str, Any]:
+        return {
+            "problems": {name: len(found) for name, found in self.times.items()},
+            "contacts": statistics.median(self.contacts),
+            "apart": statistics.median(self.apart) if self.apart else None,
+            "missed": self.missed,
+            "made_energy": self.made,
+            "time_s": {name: statistics.median(found) for name, found in self.times.items() if found},
+            "slow_s": {name: float(np.quantile(found, 0.99)) for name, found in self.times.items() if found},
+            "sweeps": {name: statistics.mean(found) for name, found in self.sweeps.items() if found},
+        }
+
+
+def judge(found: Found, run: Callable[[], Runner], begin: int, between: int, number: int) -> None:
+    """Both solvers on the problems of one scene; sweeps alone where contacts are too many for the matrix."""
     runner = run()
     runner.advance(begin)
-    times: dict[str, list[float]] = {name: [] for name in SOLVERS}
-    sweeps: dict[str, list[int]] = {name: [] for name in SOLVERS}
-    missed, made = dict.fromkeys(SOLVERS, 0), dict.fromkeys(SOLVERS, 0)
-    contacts, apart = [], []
     for k in range(number):
         runner.advance(between)
         ends = {}
-        names = list(SOLVERS) if k % 2 else list(reversed(SOLVERS))
-        for name in names:
-            sim = copy.deepcopy(runner.sim)
+        for name in solvers_of(runner.sim, k):
+            sim = copied(runner.sim)
             sim.view.contact.touch.counts[ta.FEWEST_BY_SWEEPS] = SOLVERS[name]
             report = sim.step(runner.h)
-            sweeps[name].append(report.contact.sweeps)
-            missed[name] += report.contact.not_converged
-            made[name] += report.contact.energy_lost < 0.0
+            found.sweeps[name].append(report.contact.sweeps)
+            found.missed[name] += report.contact.not_converged
+            found.made[name] += report.contact.energy_lost < 0.0
             ends[name] = np.asarray(sim.state.v)
             start = time.thread_time()
             sim.advance(runner.h)
-            times[name].append(time.thread_time() - start - CLOCK)
-        contacts.append(report.contact.contacts)
-        apart.append(float(np.abs(ends["matrix"] - ends["sweeps"]).max()))
-    return {
-        "problems": number,
-        "contacts": statistics.median(contacts),
-        "apart": statistics.median(apart),
-        "missed": missed,
-        "made_energy": made,
-        "time_s": {name: statistics.median(found) for name, found in times.items()},
-        "slow_s": {name: float(np.quantile(found, 0.99)) for name, found in times.items()},
-        "sweeps": {name: statistics.mean(found) for name, found in sweeps.items()},
-    }
+            found.times[name].append(time.thread_time() - start - CLOCK)
+        found.contacts.append(report.contact.contacts)
+        if len(ends) == len(SOLVERS):
+            found.apart.append(float(np.abs(ends["matrix"] - ends["sweeps"]).max()))
+
+
+def solvers_of(sim: Any, k: int) -> list[str]:
+    """Those that can solve the problem, in an order that changes from one problem to the next."""
+    names = list(SOLVERS) if len(sim.contacts) <= MOST_BY_MATRIX else ["sweeps"]
+    return names if k % 2 else names[::-1]
+
+
+def copied(sim: Any) -> Any:
+    """A copy; its warnings are those that the simulation gave when it was made."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", lw.LinkworkWarning)
+        return copy.deepcopy(sim)

@@ -227,6 +227,16 @@ def test_links_of_a_cable_that_are_shorter_than_thick_do_not_touch_those_they_re
     assert not sim.contacts
 
 
+@pytest.mark.parametrize("links", [12, 2000])
+def test_links_that_one_just_reaches_do_not_touch_it(links):
+    """Where links are four times as thick as long, the fifth touches the first at a distance of zero, to rounding."""
+    model, state = thick_cable(links, radius=0.004, curl=1e-4)
+    with pytest.warns(lw.LinkworkWarning, match="along its tree"):
+        sim = lw.FullDynamics(model, state, contact=lw.Contact())
+    sim.step(1e-3, 3)
+    assert not sim.contacts
+
+
 def test_a_cable_still_touches_itself_where_it_curls_up():
     """Ends of a cable that meet at zero coordinates of nothing else between them are not left out."""
     model, state = thick_cable(40, curl=2 * math.pi / 30)

@@ -75,6 +75,7 @@ NUMBERS = LAST_CHANGE + 1
 # What a step or an evaluation says: OK, a body whose joint resists with no inertia (≥ 0), or one of these.
 OK, OVERFLOW, NOT_CONVERGED, SUBSTEPS_VANISH, LOOPS_CONTRADICT, LOOPS_OPEN = -1, -2, -3, -4, -5, -6
 CONTACTS_GROW, SEARCH_TOO_DEEP, CONTACTS_CHANGED, CONTACT_GAINS, CONTACT_UNSOLVED = -7, -8, -9, -10, -11  # with contact
+CONTACTS_BEGIN = -12
 CONTACT_ENDLESS = -12  # the same: a step that takes too many parts
 
 EFFORT_PARTS = 5  # columns of `acted`

@@ -65,7 +65,8 @@ class AdaptiveDynamics(Dynamics):
         active while its velocity after that time, were all joints free, exceeds tolerance · horizon.
     integrator, implicit_joints, keep_momentum, rtol, atol, contact, limits: as in FullDynamics.
     Contacts that begin or break cause an update of the region, at the earliest a third of update_every steps after the last
-        one; their forces act on the metric as in the last step.
+        one; their forces act on the metric as in the last step. With a tolerance alone, a step in which a contact begins is
+        made again after an update. What squeezes and does not move becomes inactive: pin_active keeps fingers pressing.
     Limits stop joints that are active.
     field, thermostat: as in FullDynamics. The field acts on the rigid pieces at every stage, and on all bodies in the
         metric at each update, which then costs O(n). The thermostat acts on active joints.
@@ -340,6 +341,7 @@ class AdaptiveDynamics(Dynamics):
                 self._updates.begin_in_steps(h, every)
                 count = left
             if is_alone:
+                self._updates.ask_before_contact()
                 status, done = self._advance(self._moving.table, h, count)
             else:
                 status, done, fault = self._forces.advance(h, count)
@@ -357,7 +359,7 @@ class AdaptiveDynamics(Dynamics):
             self._moving.has_noted = True
             if status == mv.OK:
                 continue
-            if status == mv.CONTACTS_CHANGED:
+            if status == mv.CONTACTS_CHANGED or status == mv.CONTACTS_BEGIN:
                 self._since_update = every
                 continue
             self._moving.has_noted = False

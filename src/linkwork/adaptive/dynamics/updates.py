@@ -166,6 +166,13 @@ class Updates:
         sim._since_update -= passed * every
         sim._updated_at = sim.steps_done - sim._since_update
 
+    def ask_before_contact(self) -> None:
+        """Before steps: where a tolerance alone says what may stay inactive, a contact that begins asks first."""
+        sim = self._sim
+        if self._contact is not None:
+            hides = sim._tree.run.counts.item(ACTIVE_COUNT) < sim._tree.plan.nodes.shape[0]
+            self._contact.ask_before_contact(hides and sim.contact is not None and sim.max_active_joints is None)
+
     # -------------------------------------------------------------------------------------------------------- between steps
 
     @property

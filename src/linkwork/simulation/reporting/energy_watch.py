@@ -26,13 +26,13 @@ class EnergyWatch:
         """Begins anew: energy may have come in."""
         self.start, self.largest_kinetic, self.largest_sum = math.nan, 0.0, 0.0
 
-    def look(self, kinetic: float, total: float, integrator: str) -> None:
-        """kinetic, total: energy now [J]. Warns once, where it lies too far above the start."""
+    def look(self, kinetic: float, total: float, integrator: str, known: float = 0.0) -> None:
+        """kinetic, total: energy now [J]. Warns once, where it lies too far above the start and what is known [J]."""
         if self.is_new:
             self.start = total
         self.largest_kinetic = max(self.largest_kinetic, kinetic)
         self.largest_sum = max(self.largest_sum, kinetic + abs(total - kinetic))
-        gain = total - self.start
+        gain = total - self.start - known
         # What was gained is in the kinetic energy seen: compare with what it would be without.
         is_rounding = gain <= ROUNDING * self.largest_sum
         if self.has_told or is_rounding or not gain > LARGEST_GAIN * (self.largest_kinetic - gain):

@@ -56,11 +56,13 @@ OWN_STEP, FIND, WAY, SOLVE, CALLS = range(5)
 IMPULSES, PUSH = range(2)  # what the solver is called for
 MOST_SWITCHED = 4  # motors that change their law after an evaluation, before another one is made
 DRIVE, RESISTS, FREE_QDD, EVALUATED = range(4)  # rows of `evaluated`
-# Entries of `turns`: the method that ended the last step, and steps of this call that are left. Where steps and updates of
-# an active region are made in turns: steps between two updates, 0: none is made here; steps since the last one, or that
-# many where one is due; steps since it in truth; how often it was made; whether that failed; addresses of the kernels that
-# make it (`adaptive.dynamics.updating`).
-ENDED_BY, LEFT, EVERY, SINCE, MADE, UPDATES, UPDATE_FAILED, UPDATE, PERFORM, TURNS = range(10)
+# Entries of `turns`: the method that ended the last step, and steps of this call that are left; whether a step in which
+# contacts begin is taken back for an update of the region, how often the present one was, and whether one began in it.
+# Where steps and updates of an active region are made in turns: steps between two updates, 0: none is made here; steps
+# since the last one, or that many where one is due; steps since it in truth; how often it was made; whether that failed;
+# addresses of the kernels that make it (`adaptive.dynamics.updating`).
+ENDED_BY, LEFT, ASKS, ASKED, BEGUN, EVERY, SINCE, MADE, UPDATES, UPDATE_FAILED, UPDATE, PERFORM, TURNS = range(13)
+MOST_ASKED = 8  # times that a step is taken back for an update: contacts that begin set others in motion
 
 
 class Touch(NamedTuple):

@@ -3,10 +3,25 @@
 In adaptive simulations a region is updated every five to fifteen steps of contact. What Python does around an update takes
 as long as a step with forty active joints, and leaves the caches to the next step as it likes. So where an update needs
 nothing from Python, it is made here, right before the step that it is due at, by the kernel that Python would call.
+
+What does not move acts as rigid, so a contact that begins meets the wrong mass where the joints behind it are inactive.
+Where a region is chosen by its tolerance alone, such a step is taken back, the region is chosen anew by the forces that it
+found, and the step is made again.
 """
 
 from linkwork.core.jit import inlined, kernel, routine
-from linkwork.simulation.moving import CONTACTS_CHANGED, METHOD, OK, SEMI_IMPLICIT_EULER, moving_of
+from linkwork.simulation.moving import (
+    CONTACTS_BEGIN,
+    CONTACTS_CHANGED,
+    ENERGY_DEBT,
+    METHOD,
+    OK,
+    POSES_READY,
+    SEMI_IMPLICIT_EULER,
+    SUBSTEP_WISH,
+    SUBSTEPS,
+    moving_of,
+)
 from linkwork.simulation.stepping.driver import make_steps
 from linkwork.simulation.stepping.integrator import nothing_after
 from linkwork.simulation.touching import arrays as ta
@@ -14,7 +29,7 @@ from linkwork.simulation.touching.arrays import begin_count, searches, touch_of
 from linkwork.simulation.touching.by_integrator import one_step_by
 from linkwork.simulation.touching.calling import update_region
 from linkwork.simulation.touching.search.changes import end_watch
-from linkwork.simulation.touching.shortening import begin_part_of, begin_parts, end_part
+from linkwork.simulation.touching.shortening import begin_part_of, begin_parts, end_part, take_back_whole
 from linkwork.simulation.touching.step import note_euler_efforts, note_limits, try_touching
 
 
@@ -25,8 +40,8 @@ def begin_steps(table, h, n):
 
 @routine
 def next_step(table, h):
-    """One step of h [s], or none, behind an update where one is due. Returns OK, why it failed, or CONTACTS_CHANGED: a step
-    was made after which the region is to be chosen anew, and not here."""
+    """One step of h [s], or none, behind an update where one is due. Returns OK or why it failed; CONTACTS_CHANGED: a step
+    was made after which the region is to be chosen anew, and not here; CONTACTS_BEGIN: none was made before that."""
     turns = touch_of(table).turns
     if turns[ta.EVERY] > 0 and turns[ta.SINCE] >= turns[ta.EVERY]:
         turns[ta.SINCE] = 0
@@ -36,7 +51,7 @@ def next_step(table, h):
             turns[ta.UPDATE_FAILED] = 1
             return status
         turns[ta.UPDATES] += 1
-    status = one_step(table, h)
+    status = one_step(table, h) if turns[ta.ASKS] == 0 else one_step_or_ask(table, h)
     if status != OK:
         return status
     turns[ta.LEFT] -= 1
@@ -47,6 +62,26 @@ def next_step(table, h):
             return CONTACTS_CHANGED
         turns[ta.SINCE] = turns[ta.EVERY]
     return OK
+
+
+@routine
+def one_step_or_ask(table, h):
+    """The same. One in which a pair begins to press is taken back, with CONTACTS_BEGIN; the forces it found are kept."""
+    s = moving_of(table)
+    t = touch_of(table)
+    substeps, wish, debt = s.counts[SUBSTEPS], s.numbers[SUBSTEP_WISH], s.numbers[ENERGY_DEBT]
+    length = t.balance[ta.LENGTH_WISH]
+    t.turns[ta.BEGUN] = 0
+    status = one_step(table, h)
+    if status != OK or t.turns[ta.BEGUN] == 0 or t.turns[ta.ASKED] == ta.MOST_ASKED:
+        t.turns[ta.ASKED] = 0
+        return status
+    t.turns[ta.ASKED] += 1
+    take_back_whole(s, t)
+    t.totals[ta.STEP] = h
+    s.counts[SUBSTEPS], s.counts[POSES_READY] = substeps, 0
+    s.numbers[SUBSTEP_WISH], s.numbers[ENERGY_DEBT], t.balance[ta.LENGTH_WISH] = wish, debt, length
+    return CONTACTS_BEGIN
 
 
 @routine

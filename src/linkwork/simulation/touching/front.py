@@ -165,6 +165,10 @@ class ContactState:
         since the last one, or that many where one is due, and steps since it in truth."""
         self.touch.turns[ta.EVERY :] = (every, since, made, 0, 0, *kernels)
 
+    def ask_before_contact(self, asks: bool) -> None:
+        """asks: from now on, a step in which a contact begins is not made before the region was chosen anew."""
+        self.touch.turns[ta.ASKS] = asks
+
     def end_turns(self) -> tuple[int, int, int, int]:
         """Steps make no more updates: since, made, how many there were and whether one failed."""
         turns = self.touch.turns
@@ -369,6 +373,16 @@ class ContactState:
     def touches(self) -> bool:
         """Whether there are contacts, or joints near their limits, in the last step."""
         return bool(self.contacts.number[cl.COUNT] > 0 or self.touch.counts[ta.LIMITS] > 0)
+
+    @property
+    def margin(self) -> float:
+        """[m]"""
+        return self.touch.settings.item(ta.MARGIN)
+
+    @property
+    def weight(self) -> float:
+        """Of all bodies [N]."""
+        return float(self.model.mass.sum() * np.linalg.norm(self.model.gravity))
 
     @property
     def is_pushed_apart(self) -> bool:

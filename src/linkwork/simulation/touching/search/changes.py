@@ -58,6 +58,7 @@ def see(t, shapes, point, reach, guess):
         if not has_near(t, known, -1, shapes[1], point, reach):
             t.counts[ta.CHANGED] = 1
         row = known
+        t.turns[ta.BEGUN] = 1
         t.counts[ta.KNOWN] = known + 1
         t.known[row, ta.KNOWN_A] = shapes[0]
         t.known[row, ta.KNOWN_B] = shapes[1]

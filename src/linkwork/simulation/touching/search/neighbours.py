@@ -6,8 +6,8 @@ robot that presses on itself by centimetres does not rest on its feet. Cables of
 another kind: each link reaches into several on both sides. Left out of the tables that steps read, and named once, are
 
     neighbours    two joints apart, that overlap at zero coordinates; also where one is a base that is fixed to the world
-    runs          k > 2 joints apart, that overlap at zero coordinates, where each of the two and the last body before the
-                  other are left out already: all bodies between them overlap, as in a cable
+    runs          k > 2 joints apart, that overlap or touch at zero coordinates, where each of the two and the last body
+                  before the other are left out already: all bodies between them overlap, as in a cable
     hulls         of one tree, that overlap where a simulation begins: a hull is larger than what was drawn
 
 Other solids are as their user drew them, and are pushed apart.
@@ -15,7 +15,6 @@ Other solids are as their user drew them, and are pushed apart.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -55,9 +54,9 @@ def without_overlaps(model: Model, contact: Contact, state: State) -> Contact:
     volumes = make_volumes(assembly, table)
     finder = make_finder(table, volumes, assembly.depth, ROOM)
     margin = contact.margin or 1e-3 * mean_size(table)
-    at_zero = overlaps(finder, model, model.neutral(), margin, False) if has_ground or has_neighbours(model) else {}
+    at_zero = overlaps(finder, model, model.neutral(), -margin, False) if has_ground or has_neighbours(model) else {}
     at_zero = {(a, b): depth for (a, b), depth in at_zero.items() if contact.self_contact or b >= n}
-    near = {pair: at_zero[pair] for pair in overlapping_runs(model, at_zero)}
+    near = {pair: at_zero[pair] for pair in overlapping_runs(model, at_zero, margin)}
     if near:
         warn_user(
             f"model '{model.name}' has bodies near each other along its tree that overlap at zero coordinates: "
@@ -98,9 +97,14 @@ def roots(model: Model) -> NDArray[np.int64]:
     return root
 
 
-def overlapping_runs(model: Model, at_zero: Iterable[Pair]) -> set[Pair]:
-    """Pairs of those that overlap at zero coordinates which are neighbours, or ends of a run of bodies that all overlap."""
-    n, near = model.n_bodies, {pair for pair in at_zero if are_neighbours(model, *pair)}
+def overlapping_runs(model: Model, at_zero: dict[Pair, float], margin: float) -> set[Pair]:
+    """Pairs that are neighbours and overlap by more than the margin, and ends of runs of such bodies.
+
+    at_zero: pairs that overlap at zero coordinates, and how deep [m]; down to -margin. Where links are shorter than thick
+    by a whole number, the last that one reaches would be left to touch it by rounding.
+    """
+    n = model.n_bodies
+    near = {pair for pair, depth in at_zero.items() if depth > margin and are_neighbours(model, *pair)}
     others: dict[int, set[int]] = {}  # of each body, those it overlaps
     for a, b in at_zero:
         if b < n:
@@ -149,18 +153,18 @@ def has_neighbours(model: Model) -> bool:
     return bool(np.unique(up).size < up.size or np.isin(model.parent[up], bodies).any())
 
 
-def overlaps(finder: Finder, model: Model, state: State, margin: float, of_hulls: bool) -> dict[Pair, float]:
-    """Bodies that overlap by more than the margin at a state, and how deep [m]. of_hulls: where one is a hull alone."""
+def overlaps(finder: Finder, model: Model, state: State, least: float, of_hulls: bool) -> dict[Pair, float]:
+    """Bodies that overlap by more than `least` at a state, and how deep [m]. of_hulls: where one is a hull alone."""
     T, n = body_poses(model, state), model.n_bodies
     least_of_ground = n + len(model.obstacles)
     poses = np.ascontiguousarray(np.hstack([T[:, :3, :3].reshape(-1, 9), T[:, :3, 3]]))
     nodes, still = all_open(finder.volumes), np.zeros((n, 6))
     finder.contacts.number[:] = 0
-    find_all_contacts(finder, nodes, poses, still, 0.0, 0.0, True)
+    find_all_contacts(finder, nodes, poses, still, max(0.0, -least), 0.0, True)
     needed = min(int(finder.contacts.number[cl.NEEDED]), MOST_ROOM * n)
     if needed > len(finder.contacts.ids):
         finder = finder._replace(contacts=cl.make_contacts(needed))
-        find_all_contacts(finder, nodes, poses, still, 0.0, 0.0, True)
+        find_all_contacts(finder, nodes, poses, still, max(0.0, -least), 0.0, True)
     contacts = finder.contacts
     found: dict[Pair, float] = {}
     for c in range(int(contacts.number[cl.COUNT])):
@@ -168,7 +172,7 @@ def overlaps(finder: Finder, model: Model, state: State, margin: float, of_hulls
         depth = -float(contacts.data[c, cl.GAP])
         kinds = finder.table.kind[contacts.ids[c, [cl.SHAPE_A, cl.SHAPE_B]]]
         is_obstacle = n <= b < least_of_ground
-        if a >= 0 and not is_obstacle and depth > margin and (not of_hulls or (kinds == HULL).any()):
+        if a >= 0 and not is_obstacle and depth > least and (not of_hulls or (kinds == HULL).any()):
             pair = (min(a, b), max(a, b))
             found[pair] = max(found.get(pair, 0.0), depth)
     return found
