@@ -15,7 +15,7 @@ O(m²): a stack of boxes and a closed chain take O(n), as a tree does.
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.tree_factor import BLOCK, MOST_FREEDOMS, ROW, add_numbers
 from linkwork.model.layout import PARENT
-from linkwork.spatial.memory import add_to6, load6
+from linkwork.spatial.lane_moves import columns_up, load_row, store_row
 from linkwork.spatial.simd import (
     add_rows,
     combine,
@@ -27,8 +27,9 @@ from linkwork.spatial.simd import (
     sub_outer,
     vload,
     vstore,
+    vsum,
 )
-from linkwork.spatial.vectors import dot6, scale6
+from linkwork.spatial.vectors import scale6
 
 USED, IS_FULL = 0, 1  # entries of `counts`
 
@@ -160,8 +161,8 @@ def hand_to_parent(F, i, parent, r, count):
         F.gone_with[k] = i
         if parent >= 0:
             o = 2 * BLOCK * k
-            forth = shift_vectors_up(r, load_rows(F.coupling, o))
-            back = shift_vectors_up(r, load_rows(F.coupling, o + BLOCK))
+            forth = columns_up(r, load_rows(F.coupling, o))
+            back = columns_up(r, load_rows(F.coupling, o + BLOCK))
             if j == parent:
                 add_vectors(F.block, BLOCK * parent, forth)
                 store_rows(F.coupling, o + BLOCK, back)
@@ -178,13 +179,6 @@ def hand_to_parent(F, i, parent, r, count):
                 store_rows(F.coupling, o + BLOCK, back)
                 add_transposed(F.coupling, 2 * BLOCK * to, F.coupling, o + BLOCK)
                 add_transposed(F.coupling, 2 * BLOCK * to + BLOCK, F.coupling, o)
-
-
-@inlined
-def shift_vectors_up(r, X):
-    """`shift_columns_up` of rows of eight."""
-    x, y, z = r
-    return (X[0] + y * X[5] - z * X[4], X[1] + z * X[3] - x * X[5], X[2] + x * X[4] - y * X[3], X[3], X[4], X[5])
 
 
 @inlined
@@ -284,7 +278,8 @@ def push_coupled(F, i, place, push):
     while entry >= 0:
         k = entry >> 1
         if F.gone_with[k] == i:
-            add_to6(F.wrench, F.ends[k, 1], 0, scale6(push, flat6(F.Z, ROW * (MOST_FREEDOMS * k + place))))
+            j, Z = F.ends[k, 1], vload(F.Z, ROW * (MOST_FREEDOMS * k + place))
+            store_row(F.wrench, j, load_row(F.wrench, j) + push * Z)
         entry = F.after[entry]
 
 
@@ -295,7 +290,6 @@ def effort_of_coupled(F, i, place):
     while entry >= 0:
         k = entry >> 1
         if F.gone_with[k] == i:
-            a = load6(F.twist, F.ends[k, 1], 0)
-            effort += dot6(flat6(F.W, ROW * (MOST_FREEDOMS * k + place)), a)
+            effort += vsum(vload(F.W, ROW * (MOST_FREEDOMS * k + place)) * load_row(F.twist, F.ends[k, 1]))
         entry = F.after[entry]
     return effort

@@ -22,17 +22,17 @@ MOST_FREEDOMS = 6  # of a joint
 class TreeFactor(NamedTuple):
     """A tree of n bodies with nv freedoms and up to c couplings; world axes, at the bodies' origins."""
 
-    S: Float2  # (nv, 6)  column of each freedom
-    r: Float2  # (n, 3)   from the origin of the parent to that of the body [m]
+    S: Float2  # (nv, 8)  column of each freedom; rows of wrenches and twists have eight numbers, of which two are zero
+    r: Float2  # (n, 8)   from the origin of the parent to that of the body [m]
     block: Float1  # (48 n,)  what each body carries, 6x8, row after row; eliminated by `factor`
     resistance: Float1  # (nv,)    what is added to the diagonal: armature, springs, limits
-    U: Float2  # (nv, 6)
-    Y: Float2  # (nv, 6)
+    U: Float2  # (nv, 8)
+    Y: Float2  # (nv, 8)
     Dinv: Float1  # (nv,)
-    wrench: Float2  # (n, 6)   p; what impulses on a body are, negative
+    wrench: Float2  # (n, 8)   p; what impulses on a body are, negative
     effort: Float1  # (nv,)    τ, then u
     x: Float1  # (nv,)    the solution
-    twist: Float2  # (n, 6)   velocities of the bodies with it
+    twist: Float2  # (n, 8)   velocities of the bodies with it
     order: Int1  # (n,)     bodies as they are eliminated: each before its parent
     rank: Int1  # (n,)     place of each body in `order`
     head: Int1  # (n,)     first entry in the list of a body's couplings, -1: none
@@ -51,17 +51,17 @@ class TreeFactor(NamedTuple):
 def make_tree_factor(bodies: int, freedoms: int, couplings: int = 0) -> TreeFactor:
     """Memory for a tree of up to so many bodies and freedoms, with room for so many couplings."""
     return TreeFactor(
-        S=np.zeros((freedoms, 6)),
-        r=np.zeros((bodies, 3)),
+        S=np.zeros((freedoms, ROW)),
+        r=np.zeros((bodies, ROW)),
         block=np.zeros(BLOCK * bodies),
         resistance=np.zeros(freedoms),
-        U=np.zeros((freedoms, 6)),
-        Y=np.zeros((freedoms, 6)),
+        U=np.zeros((freedoms, ROW)),
+        Y=np.zeros((freedoms, ROW)),
         Dinv=np.zeros(freedoms),
-        wrench=np.zeros((bodies, 6)),
+        wrench=np.zeros((bodies, ROW)),
         effort=np.zeros(freedoms),
         x=np.zeros(freedoms),
-        twist=np.zeros((bodies, 6)),
+        twist=np.zeros((bodies, ROW)),
         order=np.arange(bodies)[::-1].copy(),
         rank=np.arange(bodies)[::-1].copy(),
         head=np.full(bodies, -1, dtype=np.int64),
