@@ -40,7 +40,7 @@ def sample(name, seed):
     rng = np.random.default_rng(seed)
     if name == "mixed":
         model = mixed_joints(floating=bool(seed % 2))
-    elif name == "bodies":  # each a tree of its own
+    elif name in ("bodies", "free"):  # each a tree of its own
         linkage = lw.Linkage("bodies")
         for i in range(int(rng.integers(3, 20))):
             linkage.add_body(f"b{i}", joint=lw.Free(), inertia=lw.Inertia(mass=1.0, moments=(1.0, 1.0, 1.0)))
@@ -90,19 +90,24 @@ def test_a_freedom_without_resistance_is_refused():
 
 
 @pytest.mark.parametrize("is_symmetric", [True, False])
-@pytest.mark.parametrize("name", ["mixed", "random", "bodies"])
+@pytest.mark.parametrize("name", ["mixed", "random", "bodies", "free"])
 @pytest.mark.parametrize("seed", range(12))
 def test_bodies_that_are_coupled_move_as_the_dense_matrix_says(name, seed, is_symmetric):
-    """Couplings of random pairs of bodies, of one tree or of several, of a body with its parent too, some pairs twice."""
+    """Couplings of random pairs of bodies, of one tree or of several, of a body with its parent too, some pairs twice.
+
+    free: bodies with the columns of the unit matrix, which are eliminated by rows.
+    """
     model, q, rng = sample(name, seed)
     n, nv = model.n_bodies, model.nv
-    J = twists_per_velocity(model, q)
+    J = np.eye(nv).reshape(n, 6, nv) if name == "free" else twists_per_velocity(model, q)
     pairs = rng.integers(n, size=(int(rng.integers(1, 2 * n + 1)), 2))
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
     F = make_tree_factor(n, nv, n * n)
     F.S[:, :6], F.r[:, :3] = columns_of_joints(model, q, J)
     blocks = np.tile(np.eye(6), (n, 1, 1))
     H, forth, back = np.diag(rng.uniform(0.1, 1.0, nv)), [], []
+    if name == "free":
+        F.is_unit[:], H[:] = 1, 0.0
     F.resistance[:] = np.diag(H)
     for a, b in pairs:
         Ba, Bb, G = rng.normal(size=(6, 3)), rng.normal(size=(6, 3)), rng.normal(size=(3, 3))

@@ -20,14 +20,16 @@ from linkwork.dynamics.tree_couplings import (
     add_coupling,
     clear_couplings,
     couple,
-    effort_of_coupled,
     eliminate_couplings,
+    eliminate_free_couplings,
     hand_to_parent,
     list_near,
     order_least_coupled,
+    pass_on,
     push_coupled,
+    take_coupled,
 )
-from linkwork.dynamics.tree_factor import BLOCK
+from linkwork.dynamics.tree_factor import BLOCK, MOST_FREEDOMS, ROW
 from linkwork.model.layout import DOF, PARENT, V
 from linkwork.spatial.lane_moves import (
     block_down,
@@ -52,6 +54,8 @@ from linkwork.spatial.simd import (
     splat,
     store_rows,
     sub_outer,
+    vload,
+    vstore,
     vsum,
 )
 from linkwork.spatial.vectors import scale6
@@ -66,9 +70,16 @@ def factor_leaf_to_root(tree, F):
     good = True
     for at in range(tree.shape[0]):
         i = F.order[at]
-        X = load_rows(F.block, BLOCK * i)
         coupled = list_near(F, i) if F.head[i] >= 0 else 0
         j, dof = tree[i, V], tree[i, DOF]
+        if F.is_unit[i] != 0:
+            good = eliminate_free(F, i, j) and good
+            if coupled > 0:
+                eliminate_free_couplings(F, coupled, j)
+                pass_on(F, coupled, dof)
+                hand_to_parent(F, i, -1, (0.0, 0.0, 0.0), coupled)
+            continue
+        X = load_rows(F.block, BLOCK * i)
         for place in range(dof - 1, -1, -1):
             d = j + place
             s = load6(F.S, d, 0)
@@ -87,8 +98,31 @@ def factor_leaf_to_root(tree, F):
             o = BLOCK * parent
             store_rows(F.block, o, add_rows(load_rows(F.block, o), block_up(r, ways_up(load_row(F.r, i)), X)))
         if coupled > 0:
+            pass_on(F, coupled, dof)
             hand_to_parent(F, i, parent, r, coupled)
     return good and F.counts[IS_FULL] == 0
+
+
+@routine
+def eliminate_free(F, i, j):
+    """(1) of body i, a free one with columns of the unit matrix from j on: its block is eliminated by rows, the last one
+    first, where it stands."""
+    X, o, good = F.block, BLOCK * i, True
+    turning = abs(X[o]) + abs(X[o + ROW + 1]) + abs(X[o + 2 * ROW + 2])
+    sliding = abs(X[o + 3 * ROW + 3]) + abs(X[o + 4 * ROW + 4]) + abs(X[o + 5 * ROW + 5])
+    for d in range(MOST_FREEDOMS - 1, -1, -1):
+        Y, D = vload(X, o + ROW * d), X[o + ROW * d + d]
+        good = good and abs(D) > LEAST_PIVOT * (turning if d < 3 else sliding)
+        inverse = 1.0 / D
+        F.Dinv[j + d] = inverse
+        store_row(F.Y, j + d, Y)
+        store_row(F.U, j + d, splat(0.0))
+        F.U[j + d, d] = D
+        for e in range(d):
+            u, row = X[o + ROW * e + d], o + ROW * e
+            F.U[j + d, e] = u
+            vstore(X, row, vload(X, row) - (u * inverse) * Y)
+    return good
 
 
 @routine
@@ -100,10 +134,9 @@ def solve_tree(tree, F):
         j, parent = tree[i, V], tree[i, PARENT]
         for d in range(j + tree[i, DOF] - 1, j - 1, -1):
             F.effort[d] -= vsum(load_row(F.S, d) * p)
-            push = F.Dinv[d] * F.effort[d]
-            p = p + push * load_row(F.U, d)
-            if F.head[i] >= 0:
-                push_coupled(F, i, d - j, push)
+            p = p + (F.Dinv[d] * F.effort[d]) * load_row(F.U, d)
+        if F.head[i] >= 0:
+            push_coupled(F, i, j, tree[i, DOF])
         if parent >= 0:
             store_row(F.wrench, parent, load_row(F.wrench, parent) + row_up(ways_up(load_row(F.r, i)), p))
     for at in range(tree.shape[0] - 1, -1, -1):
@@ -111,9 +144,10 @@ def solve_tree(tree, F):
         a, j = splat(0.0), tree[i, V]
         if tree[i, PARENT] >= 0:
             a = row_down(ways_down(load_row(F.r, i)), load_row(F.twist, tree[i, PARENT]))
+        if F.head[i] >= 0:
+            take_coupled(F, i, j, tree[i, DOF])
         for d in range(j, j + tree[i, DOF]):
-            effort = F.effort[d] - effort_of_coupled(F, i, d - j) if F.head[i] >= 0 else F.effort[d]
-            x = F.Dinv[d] * (effort - vsum(load_row(F.Y, d) * a))
+            x = F.Dinv[d] * (F.effort[d] - vsum(load_row(F.Y, d) * a))
             a = a + x * load_row(F.S, d)
             F.x[d] = x
         store_row(F.twist, i, a)
