@@ -15,11 +15,15 @@ _INDEX = ir.IntType(32)
 
 
 def _address_of_row(context, builder, array_type, array, index_type, index):
-    """Pointer to row `index` of an array (n, 8), as a vector; IndexError unless it is there, if bounds are checked."""
+    """Pointer to row `index` of an array (n, 8), as a vector; IndexError unless it is there and has eight
+    numbers, if bounds are checked."""
     view = context.make_array(array_type)(context, builder, array)
     index = context.cast(builder, index, index_type, types.intp)
     if context.enable_boundscheck:
-        check_bounds(context, builder, index, builder.extract_value(view.shape, 0))
+        rows, columns = (builder.extract_value(view.shape, k) for k in range(2))
+        check_bounds(context, builder, index, rows)
+        check_bounds(context, builder, columns, columns.type(LANES + 1))
+        check_bounds(context, builder, columns.type(LANES - 1), columns)
     first = builder.gep(view.data, [builder.mul(index, index.type(LANES))])
     return builder.bitcast(first, ir.VectorType(ir.DoubleType(), LANES).as_pointer())
 
