@@ -290,8 +290,17 @@ def simulation(start: Start) -> Any:
     return sim
 
 
+def never_touching(start: Start) -> list[tuple[str, str]]:
+    """Bodies that our search leaves out, beside parent and child: those that overlap by design, and ends of loops."""
+    loops = [(loop.body_a, loop.body_b) for loop in start.linkage.loops]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", lw.LinkworkWarning)
+        return [*simulation(start).view.contact.contact.ignore, *loops]
+
+
 class Peer:
-    """The same linkage in MuJoCo; loops are its `connect` constraints, springs of its default stiffness."""
+    """The same linkage in MuJoCo, with the same pairs that may touch; loops are its `connect` constraints, springs of its
+    default stiffness."""
 
     def __init__(self, start: Start):
         import mujoco
@@ -315,6 +324,8 @@ class Peer:
             if not start.self_contact:
                 on_body = geom.parent.name != "world"
                 geom.contype, geom.conaffinity = (1, 2) if on_body else (2, 1)
+        for a, b in never_touching(start):
+            spec.add_exclude(bodyname1=a, bodyname2=b)
         for k, loop in enumerate(loops):
             equality = spec.add_equality(name=f"loop_{k}", type=mujoco.mjtEq.mjEQ_CONNECT)
             equality.objtype = mujoco.mjtObj.mjOBJ_BODY

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from linkwork.contact.geometry.distance import distances, make_scratch
+from linkwork.contact.geometry.overlapping_boxes import corner_in_face
 from linkwork.contact.geometry.solids import BOX, CAPSULE, CYLINDER, HULL, PLANE, SPHERE
 
 from ..helpers.rounding import rounding
@@ -212,6 +213,16 @@ def test_degenerate_pairs_have_unit_normals(rng):
     assert np.abs(width - out[:, GAP]).max() < 1e-6
 
 
+def boxes_of(sample):
+    """Boxes of one side as kernels read them."""
+
+    def boxes(side):
+        poses, sizes = sample.poses[:, side].tolist(), sample.sizes[:, side].tolist()
+        return [(BOX, tuple(p[:9]), tuple(p[9:]), tuple(size), 0, 0) for p, size in zip(poses, sizes, strict=True)]
+
+    return boxes
+
+
 def least_distance_from_box(start, end, half):
     """Of segments from boxes in the boxes' frames, (m,): a convex function of the place on the segment, by halving."""
     low, high = np.zeros(len(start)), np.ones(len(start))
@@ -257,3 +268,39 @@ def test_capsules_beside_boxes(rng, turned):
     assert np.abs(between - gap).max() < 1e-13
     on_box = found[:, POINT_B] - sample.poses[outside, 1, 9:]
     assert np.abs(on_box - np.clip(on_box, -sample.sizes[outside, 1], sample.sizes[outside, 1])).max() < 1e-13
+
+
+@pytest.mark.parametrize("tilt", ["any", 0.0, 1e-8, 1e-3])
+def test_overlapping_boxes_are_as_deep_as_hulls_of_their_corners(rng, tilt):
+    """Boxes that overlap by little and by much, turned at random or next to parallel; hulls are searched for.
+
+    Rounding of coordinates of 2 m in the planes of a polytope, whose faces may be small: 1e-11 m.
+    """
+    count = 2000
+    sample = Sample(rng, count, np.array([[BOX, BOX]] * count))
+    if tilt != "any":
+        sample.poses[:, 1, :9] = np.eye(3).ravel()
+        sample.poses[:, 0, :9] = (np.eye(3).ravel() + tilt * rng.normal(size=(count, 9))).round(12)
+        frames, _ = np.linalg.qr(sample.poses[:, 0, :9].reshape(-1, 3, 3))
+        sample.poses[:, 0, :9] = (frames * np.sign(np.einsum("mii->mi", frames))[:, None, :]).reshape(-1, 9)
+    sample.poses[:, :, 9:] *= 0.5
+    corners = np.array(np.meshgrid((-1, 1), (-1, 1), (-1, 1))).reshape(3, 8).T * sample.sizes[:, :, None, :]
+    out, spans = np.empty((count, 10)), np.empty((count, 2, 2), dtype=np.int64)
+    spans[:, :, 0], spans[:, :, 1] = 8 * np.arange(2 * count).reshape(count, 2), 8
+    sizes = np.linalg.norm(sample.sizes, axis=2)[:, :, None] * [1.0, 0.0, 0.0]
+    kinds = np.full((count, 2), HULL)
+    distances(corners.reshape(-1, 3), kinds, sample.poses, sizes, spans, make_scratch(), out)
+    found = sample.measure()
+    inside = out[:, GAP] < -1e-9
+    assert inside.sum() > 300
+    assert np.abs(found[inside, GAP] - out[inside, GAP]).max() < 1e-11
+    between = np.einsum("mi,mi->m", found[:, NORMAL], found[:, POINT_A] - found[:, POINT_B])
+    assert np.abs(between - found[:, GAP])[inside].max() < 1e-11
+    frames = sample.poses[:, :, :9].reshape(-1, 2, 3, 3)
+    by_corner = np.array(
+        [corner_in_face(sample.vertices, *solids)[0] for solids in zip(*map(boxes_of(sample), (0, 1)), strict=True)]
+    )
+    assert (by_corner & inside).sum() > 300
+    for side, point in enumerate((POINT_A, POINT_B)):
+        local = np.einsum("mji,mj->mi", frames[:, side], found[:, point] - sample.poses[:, side, 9:])
+        assert (np.abs(local) - sample.sizes[:, side])[by_corner].max() < 1e-8

@@ -40,7 +40,7 @@ def sample(name, seed):
     rng = np.random.default_rng(seed)
     if name == "mixed":
         model = mixed_joints(floating=bool(seed % 2))
-    elif name == "bodies":  # each a tree of its own
+    elif name in ("bodies", "free"):  # each a tree of its own
         linkage = lw.Linkage("bodies")
         for i in range(int(rng.integers(3, 20))):
             linkage.add_body(f"b{i}", joint=lw.Free(), inertia=lw.Inertia(mass=1.0, moments=(1.0, 1.0, 1.0)))
@@ -60,7 +60,7 @@ def test_solution_and_own_responses_are_those_of_the_dense_matrix(name, seed, is
     n, nv = model.n_bodies, model.nv
     J = twists_per_velocity(model, q)
     F = make_tree_factor(n, nv)
-    F.S[:], F.r[:] = columns_of_joints(model, q, J)
+    F.S[:, :6], F.r[:, :3] = columns_of_joints(model, q, J)
     blocks = rng.normal(size=(n, 6, 6))
     if is_symmetric:
         blocks = blocks @ blocks.transpose(0, 2, 1)
@@ -70,12 +70,12 @@ def test_solution_and_own_responses_are_those_of_the_dense_matrix(name, seed, is
     H = np.einsum("bia,bij,bjc->ac", J, blocks, J) + np.diag(resistance)
     right = effort - np.einsum("bia,bi->a", J, wrench)
     rows_of(F)[:], F.resistance[:] = blocks, resistance
-    F.wrench[:], F.effort[:] = wrench, effort
+    F.wrench[:, :6], F.effort[:] = wrench, effort
     assert factor_and_solve(model.arrays.tree, F)
     expected = np.linalg.solve(H, right)
     tolerance = rounding(condition=float(np.linalg.cond(H)), scale=float(np.abs(expected).max()), steps=n)
     assert np.abs(F.x - expected).max() <= tolerance
-    assert np.abs(F.twist - J @ expected).max() <= tolerance * max(1.0, float(np.abs(J).max()))
+    assert np.abs(F.twist[:, :6] - J @ expected).max() <= tolerance * max(1.0, float(np.abs(J).max()))
     own = np.einsum("bia,ac,bjc->bij", J, np.linalg.inv(H), J)
     allowed = rounding(condition=float(np.linalg.cond(H)), scale=float(np.abs(own).max()), steps=n)
     assert np.abs(rows_of(F) - own).max() <= allowed
@@ -90,19 +90,24 @@ def test_a_freedom_without_resistance_is_refused():
 
 
 @pytest.mark.parametrize("is_symmetric", [True, False])
-@pytest.mark.parametrize("name", ["mixed", "random", "bodies"])
+@pytest.mark.parametrize("name", ["mixed", "random", "bodies", "free"])
 @pytest.mark.parametrize("seed", range(12))
 def test_bodies_that_are_coupled_move_as_the_dense_matrix_says(name, seed, is_symmetric):
-    """Couplings of random pairs of bodies, of one tree or of several, of a body with its parent too, some pairs twice."""
+    """Couplings of random pairs of bodies, of one tree or of several, of a body with its parent too, some pairs twice.
+
+    free: bodies with the columns of the unit matrix, which are eliminated by rows.
+    """
     model, q, rng = sample(name, seed)
     n, nv = model.n_bodies, model.nv
-    J = twists_per_velocity(model, q)
+    J = np.eye(nv).reshape(n, 6, nv) if name == "free" else twists_per_velocity(model, q)
     pairs = rng.integers(n, size=(int(rng.integers(1, 2 * n + 1)), 2))
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
     F = make_tree_factor(n, nv, n * n)
-    F.S[:], F.r[:] = columns_of_joints(model, q, J)
+    F.S[:, :6], F.r[:, :3] = columns_of_joints(model, q, J)
     blocks = np.tile(np.eye(6), (n, 1, 1))
     H, forth, back = np.diag(rng.uniform(0.1, 1.0, nv)), [], []
+    if name == "free":
+        F.is_unit[:], H[:] = 1, 0.0
     F.resistance[:] = np.diag(H)
     for a, b in pairs:
         Ba, Bb, G = rng.normal(size=(6, 3)), rng.normal(size=(6, 3)), rng.normal(size=(3, 3))
@@ -114,20 +119,20 @@ def test_bodies_that_are_coupled_move_as_the_dense_matrix_says(name, seed, is_sy
         H += J[a].T @ forth[-1] @ J[b] + J[b].T @ back[-1] @ J[a]
     H += np.einsum("bia,bij,bjc->ac", J, blocks, J)
     wrench, effort = rng.normal(size=(n, 6)), rng.normal(size=nv)
-    rows_of(F)[:], F.wrench[:], F.effort[:] = blocks, wrench, effort
+    rows_of(F)[:], F.wrench[:, :6], F.effort[:] = blocks, wrench, effort
     K = np.concatenate([np.reshape(forth, (-1, 36)), np.reshape(back, (-1, 36))], axis=1)
     assert factor_coupled(model.arrays.tree, F, pairs.astype(np.int64), K)
     expected = np.linalg.solve(H, effort - np.einsum("bia,bi->a", J, wrench))
     tolerance = rounding(condition=float(np.linalg.cond(H)), scale=float(np.abs(expected).max()), steps=n)
     assert np.abs(F.x - expected).max() <= tolerance
-    assert np.abs(F.twist - J @ expected).max() <= tolerance * max(1.0, float(np.abs(J).max()))
+    assert np.abs(F.twist[:, :6] - J @ expected).max() <= tolerance * max(1.0, float(np.abs(J).max()))
 
 
 def test_couplings_without_room_are_refused():
     model, q, _ = sample("bodies", 1)
     n = model.n_bodies
     F = make_tree_factor(n, model.nv, 1)
-    F.S[:], F.r[:] = columns_of_joints(model, q, twists_per_velocity(model, q))
+    F.S[:, :6], F.r[:, :3] = columns_of_joints(model, q, twists_per_velocity(model, q))
     rows_of(F)[:] = np.eye(6)
     pairs = np.array([[0, 1], [0, 2]])
     assert factor_coupled(model.arrays.tree, F, pairs[:1], np.zeros((1, 72)))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linkwork.core.bundles import Float2, Int1, Int2
+from linkwork.core.bundles import Float1, Float2, Int1, Int2
 from linkwork.core.jit import inlined, routine
 from linkwork.spatial.memory import add_to6, load3, load6, store3, store6
 from linkwork.spatial.rotations import ZERO3, dot3, sub3
@@ -21,6 +21,7 @@ ALONG, PARTS, AIMED, DIRECTED, PATCH, DATA = 13, 16, 19, 21, 22, 23
 ISOTROPIC, ELLIPSE, HU = 0.0, 1.0, 2.0  # laws of friction, in DIRECTED
 SAME_POINT = 0.1  # of the size of a shape: how far a contact point may wander on its body and be the same contact
 COUNT, NEEDED, OLD = 0, 1, 2
+KEY_BITS = 31  # bits of a key for the second of two shapes
 
 
 class Contacts(NamedTuple):
@@ -39,6 +40,8 @@ class Contacts(NamedTuple):
     old_local: Float2  # (c, 3)
     old_impulse: Float2  # (c, 3)
     old_summed: Float2  # (c, 6)
+    order: Int2  # (2, c)  while they are sorted: keys, and the places that they come from
+    held: Float1  # (23,)   and the numbers of one of them
     table: Int1  # (t,)    pair of shapes → first old contact, open addressing, t a power of two above 2c
 
 
@@ -54,6 +57,8 @@ def make_contacts(capacity: int) -> Contacts:
         np.zeros((capacity, 3)),
         np.zeros((capacity, 3)),
         np.zeros((capacity, 6)),
+        np.zeros((2, capacity), dtype=np.int64),
+        np.zeros(DATA),
         np.zeros(size, dtype=np.int64),
     )
 
@@ -209,16 +214,40 @@ def settle_sums(contacts, stands):
 
 @routine
 def sort_contacts(contacts):
-    """By the numbers of their shapes: the order does not tell how they were found. Points of a pair stay as they were."""
-    ids, data = contacts.ids, contacts.data
-    for i in range(1, contacts.number[COUNT]):
-        j = i
-        while j > 0 and (
-            ids[j, SHAPE_A] < ids[j - 1, SHAPE_A]
-            or (ids[j, SHAPE_A] == ids[j - 1, SHAPE_A] and ids[j, SHAPE_B] < ids[j - 1, SHAPE_B])
-        ):
-            for e in range(IDS):
-                ids[j, e], ids[j - 1, e] = ids[j - 1, e], ids[j, e]
-            for e in range(DATA):
-                data[j, e], data[j - 1, e] = data[j - 1, e], data[j, e]
+    """By the numbers of their shapes: the order does not tell how they were found. Points of a pair stay as they were.
+
+    Keys are sorted first, and each contact is moved once: it is some thirty numbers.
+    """
+    ids, order = contacts.ids, contacts.order
+    count = contacts.number[COUNT]
+    for i in range(count):
+        key, j = (ids[i, SHAPE_A] << KEY_BITS) + ids[i, SHAPE_B], i
+        while j > 0 and order[0, j - 1] > key:
+            order[0, j], order[1, j] = order[0, j - 1], order[1, j - 1]
             j -= 1
+        order[0, j], order[1, j] = key, i
+    for i in range(count):
+        if order[1, i] != i:
+            move_around(contacts, i)
+
+
+@routine
+def move_around(contacts, first):
+    """Moves the contacts of one cycle of `order` to their places; nothing else of a new contact is known yet."""
+    ids, data, order, held = contacts.ids, contacts.data, contacts.order, contacts.held
+    who = ids[first, BODY_A], ids[first, BODY_B], ids[first, SHAPE_A], ids[first, SHAPE_B]
+    for e in range(DATA):
+        held[e] = data[first, e]
+    to = first
+    while order[1, to] != first:
+        source = order[1, to]
+        for e in range(IDS):
+            ids[to, e] = ids[source, e]
+        for e in range(DATA):
+            data[to, e] = data[source, e]
+        order[1, to] = to
+        to = source
+    ids[to, BODY_A], ids[to, BODY_B], ids[to, SHAPE_A], ids[to, SHAPE_B] = who
+    for e in range(DATA):
+        data[to, e] = held[e]
+    order[1, to] = to

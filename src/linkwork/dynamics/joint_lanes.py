@@ -8,7 +8,15 @@ gives D⁻¹ u.
 """
 
 from linkwork.core.jit import inlined
-from linkwork.spatial.simd import add_outer, combine, vload
+from linkwork.spatial.lane_moves import rows_times
+from linkwork.spatial.simd import add_outer, combine, vload, vsum
+
+
+@inlined
+def pivot_of_rows(X, s, S, resists):
+    """U, Y and D of a joint of one freedom, whose block X is six rows; s: its column as numbers, S: in lanes."""
+    U = rows_times(X, S)
+    return U, combine(s, X), vsum(S * U) + resists
 
 
 @inlined

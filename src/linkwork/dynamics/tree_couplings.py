@@ -5,7 +5,7 @@ twist of i. When a freedom s of body i is eliminated, with U, Y and D of `tree_e
 
     W_j = K_ijᵀ s,  Z_j = K_ji s        K_ij ← K_ij - U D⁻¹ W_jᵀ,  K_ji ← K_ji - Z_j D⁻¹ Yᵀ
                                         X_j ← X_j - Z_j D⁻¹ W_jᵀ,  K_jk ← K_jk - Z_j D⁻¹ W_kᵀ  for any two of them       (5)
-    right sides     p_j ← p_j + Z_j D⁻¹ u
+    right sides     p_j ← p_j + Z_j D⁻¹ u      (Z D⁻¹ is stored)
     solution        x = D⁻¹ (u - Y·a - Σ W_j·a_j)                                                                    (6)
 
 What is left of K_ij then couples the parent of i with j. A body that is coupled with m others when it is eliminated takes
@@ -15,7 +15,7 @@ O(m²): a stack of boxes and a closed chain take O(n), as a tree does.
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.tree_factor import BLOCK, MOST_FREEDOMS, ROW, add_numbers
 from linkwork.model.layout import PARENT
-from linkwork.spatial.memory import add_to6, load6
+from linkwork.spatial.lane_moves import columns_up, load_row, rows_times, store_row
 from linkwork.spatial.simd import (
     add_rows,
     combine,
@@ -27,10 +27,12 @@ from linkwork.spatial.simd import (
     sub_outer,
     vload,
     vstore,
+    vsum,
 )
-from linkwork.spatial.vectors import dot6, scale6
+from linkwork.spatial.vectors import scale6
 
-USED, IS_FULL = 0, 1  # entries of `counts`
+# Entries of `counts`: couplings in use; whether there was no room for one; bodies and couplings that `order` is for.
+USED, IS_FULL, BODIES, ASKED = range(4)
 
 
 @inlined
@@ -116,39 +118,60 @@ def list_near(F, i):
 
 @routine
 def eliminate_couplings(F, count, place, s, U, Y, D):
-    """(5) for freedom s, number `place` of its joint, of the body whose `count` couplings are listed in `near`."""
+    """The couplings of (5) for freedom s, number `place` of its joint, of the body whose `count` couplings are listed in
+    `near`. What this leaves to the bodies on their other ends follows for all freedoms at once (`pass_on`)."""
     u, y = scale6(1.0 / D, U), scale6(1.0 / D, Y)
-    pair = 0
     for m in range(count):
         k = F.near[m]
         o, at = 2 * BLOCK * k, ROW * (MOST_FREEDOMS * k + place)
         forth, back = load_rows(F.coupling, o), load_rows(F.coupling, o + BLOCK)
         W, Z = combine(s, forth), combine(s, back)
         vstore(F.W, at, W)
-        vstore(F.Z, at, Z)
+        vstore(F.Z, at, (1.0 / D) * Z)
         store_rows(F.coupling, o, sub_outer(forth, u, W))
         store_rows(F.coupling, o + BLOCK, sub_outer(back, y, Z))
-        w, z = scale6(1.0 / D, six_lanes(W)), scale6(1.0 / D, six_lanes(Z))
-        j = F.ends[k, 1]
-        less_outer(F.block, BLOCK * j, z, W)
+
+
+@routine
+def eliminate_free_couplings(F, count, j):
+    """The same for the six freedoms of a free body from j on, whose columns are those of the unit matrix: W and Z are rows
+    of the couplings, and of what is left of these no more is needed than the freedoms to come ask for."""
+    for m in range(count):
+        k = F.near[m]
+        o, at = 2 * BLOCK * k, ROW * MOST_FREEDOMS * k
+        for d in range(MOST_FREEDOMS - 1, -1, -1):
+            W, Z = vload(F.coupling, o + ROW * d), vload(F.coupling, o + BLOCK + ROW * d)
+            vstore(F.W, at + ROW * d, W)
+            vstore(F.Z, at + ROW * d, F.Dinv[j + d] * Z)
+            for e in range(d):
+                to = o + ROW * e
+                vstore(F.coupling, to, vload(F.coupling, to) - (F.Dinv[j + d] * F.U[j + d, e]) * W)
+                to += BLOCK
+                vstore(F.coupling, to, vload(F.coupling, to) - (F.Dinv[j + d] * F.Y[j + d, e]) * Z)
+
+
+@routine
+def pass_on(F, count, dof):
+    """X_j and K_jk of (5), of all bodies on the other ends of the `count` couplings in `near`, for all freedoms."""
+    pair = 0
+    for m in range(count):
+        k = F.near[m]
+        j, own = F.ends[k, 1], ROW * MOST_FREEDOMS * k
+        X = load_rows(F.block, BLOCK * j)
+        for d in range(0, ROW * dof, ROW):
+            X = sub_outer(X, flat6(F.Z, own + d), vload(F.W, own + d))
+        store_rows(F.block, BLOCK * j, X)
         for n in range(m):
-            other = ROW * (MOST_FREEDOMS * F.near[n] + place)
-            Wn, Zn = vload(F.W, other), vload(F.Z, other)
-            between = F.pairs[pair]
+            between, other = F.pairs[pair], ROW * MOST_FREEDOMS * F.near[n]
             pair += 1
+            left, right = (own, other) if F.ends[between, 0] == j else (other, own)
             o = 2 * BLOCK * between
-            if F.ends[between, 0] == j:
-                less_outer(F.coupling, o, z, Wn)
-                less_outer(F.coupling, o + BLOCK, w, Zn)
-            else:
-                less_outer(F.coupling, o, scale6(1.0 / D, flat6(F.Z, other)), W)
-                less_outer(F.coupling, o + BLOCK, scale6(1.0 / D, flat6(F.W, other)), Z)
-
-
-@inlined
-def less_outer(a, o, x, v):
-    """The block at a[o] less x vᵀ."""
-    store_rows(a, o, sub_outer(load_rows(a, o), x, v))
+            forth, back = load_rows(F.coupling, o), load_rows(F.coupling, o + BLOCK)
+            for d in range(0, ROW * dof, ROW):
+                forth = sub_outer(forth, flat6(F.Z, left + d), vload(F.W, right + d))
+                back = sub_outer(back, flat6(F.W, left + d), vload(F.Z, right + d))
+            store_rows(F.coupling, o, forth)
+            store_rows(F.coupling, o + BLOCK, back)
 
 
 @routine
@@ -160,8 +183,8 @@ def hand_to_parent(F, i, parent, r, count):
         F.gone_with[k] = i
         if parent >= 0:
             o = 2 * BLOCK * k
-            forth = shift_vectors_up(r, load_rows(F.coupling, o))
-            back = shift_vectors_up(r, load_rows(F.coupling, o + BLOCK))
+            forth = columns_up(r, load_rows(F.coupling, o))
+            back = columns_up(r, load_rows(F.coupling, o + BLOCK))
             if j == parent:
                 add_vectors(F.block, BLOCK * parent, forth)
                 store_rows(F.coupling, o + BLOCK, back)
@@ -181,13 +204,6 @@ def hand_to_parent(F, i, parent, r, count):
 
 
 @inlined
-def shift_vectors_up(r, X):
-    """`shift_columns_up` of rows of eight."""
-    x, y, z = r
-    return (X[0] + y * X[5] - z * X[4], X[1] + z * X[3] - x * X[5], X[2] + x * X[4] - y * X[3], X[3], X[4], X[5])
-
-
-@inlined
 def add_vectors(a, o, X):
     store_rows(a, o, add_rows(load_rows(a, o), X))
 
@@ -198,6 +214,25 @@ def add_transposed(a, o, b, p):
     for e in range(6):
         for d in range(6):
             a[o + ROW * e + d] += b[p + ROW * d + e]
+
+
+@routine
+def is_same_tree(tree, F):
+    """Whether `order` is for a tree with these parents, which are noted."""
+    same = F.counts[BODIES] == tree.shape[0]
+    F.counts[BODIES] = tree.shape[0]
+    for i in range(tree.shape[0]):
+        same = same and F.asked_parent[i] == tree[i, PARENT]
+        F.asked_parent[i] = tree[i, PARENT]
+    return same
+
+
+@inlined
+def ask_for(F, k, a, b):
+    """Whether the coupling number k that `order` is for was that of these two bodies, which are noted."""
+    same = F.asked[k, 0] == a and F.asked[k, 1] == b
+    F.asked[k, 0], F.asked[k, 1] = a, b
+    return same
 
 
 @routine
@@ -277,25 +312,33 @@ def degree_of(F, i):
     return count
 
 
-@inlined
-def push_coupled(F, i, place, push):
-    """p_j of (6), push: D⁻¹ u of freedom number `place` of body i."""
+@routine
+def push_coupled(F, i, j, dof):
+    """p_j of (6), of all bodies that were coupled with body i, whose freedoms from j on have their u in `effort`."""
     entry = F.head[i]
     while entry >= 0:
         k = entry >> 1
         if F.gone_with[k] == i:
-            add_to6(F.wrench, F.ends[k, 1], 0, scale6(push, flat6(F.Z, ROW * (MOST_FREEDOMS * k + place))))
+            p, at = load_row(F.wrench, F.ends[k, 1]), ROW * MOST_FREEDOMS * k
+            for d in range(dof):
+                p = p + F.effort[j + d] * vload(F.Z, at + ROW * d)
+            store_row(F.wrench, F.ends[k, 1], p)
         entry = F.after[entry]
 
 
-@inlined
-def effort_of_coupled(F, i, place):
-    """Σ W_j·a_j of (6)"""
-    effort, entry = 0.0, F.head[i]
+@routine
+def take_coupled(F, i, j, dof):
+    """Σ W_j·a_j of (6), off the u of the freedoms of body i."""
+    entry = F.head[i]
     while entry >= 0:
         k = entry >> 1
         if F.gone_with[k] == i:
-            a = load6(F.twist, F.ends[k, 1], 0)
-            effort += dot6(flat6(F.W, ROW * (MOST_FREEDOMS * k + place)), a)
+            a, at = load_row(F.twist, F.ends[k, 1]), ROW * MOST_FREEDOMS * k
+            if dof == MOST_FREEDOMS:
+                felt = six_lanes(rows_times(load_rows(F.W, at), a))
+                for d in range(MOST_FREEDOMS):
+                    F.effort[j + d] -= felt[d]
+            else:
+                for d in range(dof):
+                    F.effort[j + d] -= vsum(vload(F.W, at + ROW * d) * a)
         entry = F.after[entry]
-    return effort

@@ -13,32 +13,52 @@ Bodies of one tree or of several may be coupled with each other (`tree_couplings
 """
 
 from linkwork.core.jit import kernel, routine
-from linkwork.dynamics.joint_solve import block_pivot, largest_pivot, move_freedom, push_freedom
+from linkwork.dynamics.joint_lanes import pivot_of_rows
+from linkwork.dynamics.joint_solve import largest_pivot
 from linkwork.dynamics.tree_couplings import (
     IS_FULL,
     add_coupling,
     clear_couplings,
     couple,
-    effort_of_coupled,
     eliminate_couplings,
+    eliminate_free_couplings,
     hand_to_parent,
     list_near,
     order_least_coupled,
+    pass_on,
     push_coupled,
+    take_coupled,
 )
-from linkwork.dynamics.tree_factor import (
-    add_numbers,
-    load_numbers,
-    shift_block_down,
-    shift_block_up,
-    shift_down,
-    shift_up,
-    store_numbers,
-)
+from linkwork.dynamics.tree_factor import BLOCK, MOST_FREEDOMS, ROW
 from linkwork.model.layout import DOF, PARENT, V
-from linkwork.spatial.inertia import block_plus_outer, block_times_twist, twist_times_block
-from linkwork.spatial.memory import add_to6, load3, load6, load_block, store6
-from linkwork.spatial.vectors import ZERO6, add_scaled, scale6
+from linkwork.spatial.lane_moves import (
+    block_down,
+    block_up,
+    load_row,
+    row_down,
+    row_up,
+    rows_times,
+    store_row,
+    ways_down,
+    ways_up,
+)
+from linkwork.spatial.memory import load3, load6, load_block
+from linkwork.spatial.simd import (
+    add_outer,
+    add_rows,
+    combine,
+    lane,
+    load_rows,
+    no_rows,
+    six_lanes,
+    splat,
+    store_rows,
+    sub_outer,
+    vload,
+    vstore,
+    vsum,
+)
+from linkwork.spatial.vectors import scale6
 
 LEAST_PIVOT = 1e-14  # of what D would be at most for blocks of this size: below that it is rounding
 
@@ -50,28 +70,59 @@ def factor_leaf_to_root(tree, F):
     good = True
     for at in range(tree.shape[0]):
         i = F.order[at]
-        X = load_numbers(F.block, i)
         coupled = list_near(F, i) if F.head[i] >= 0 else 0
         j, dof = tree[i, V], tree[i, DOF]
+        if F.is_unit[i] != 0:
+            good = eliminate_free(F, i, j) and good
+            if coupled > 0:
+                eliminate_free_couplings(F, coupled, j)
+                pass_on(F, coupled, dof)
+                hand_to_parent(F, i, -1, (0.0, 0.0, 0.0), coupled)
+            continue
+        X = load_rows(F.block, BLOCK * i)
         for place in range(dof - 1, -1, -1):
             d = j + place
             s = load6(F.S, d, 0)
-            U, Y, D = block_pivot(X, s, F.resistance[d])
-            turning = abs(X[0][0]) + abs(X[1][1]) + abs(X[2][2])
-            sliding = abs(X[3][3]) + abs(X[4][4]) + abs(X[5][5])
+            U, Y, D = pivot_of_rows(X, s, load_row(F.S, d), F.resistance[d])
+            turning = abs(lane(X[0], 0)) + abs(lane(X[1], 1)) + abs(lane(X[2], 2))
+            sliding = abs(lane(X[3], 3)) + abs(lane(X[4], 4)) + abs(lane(X[5], 5))
             good = good and abs(D) > LEAST_PIVOT * largest_pivot(s, turning, sliding)
-            store6(F.U, d, 0, U)
-            store6(F.Y, d, 0, Y)
+            store_row(F.U, d, U)
+            store_row(F.Y, d, Y)
             F.Dinv[d] = 1.0 / D
-            X = block_plus_outer(X, scale6(-1.0 / D, U), Y)
+            X = sub_outer(X, six_lanes((1.0 / D) * U), Y)
             if coupled > 0:
-                eliminate_couplings(F, coupled, place, s, U, Y, D)
+                eliminate_couplings(F, coupled, place, s, six_lanes(U), six_lanes(Y), D)
         parent, r = tree[i, PARENT], load3(F.r, i, 0)
         if parent >= 0:
-            add_numbers(F.block, parent, shift_block_up(r, X))
+            o = BLOCK * parent
+            store_rows(F.block, o, add_rows(load_rows(F.block, o), block_up(r, ways_up(load_row(F.r, i)), X)))
         if coupled > 0:
+            pass_on(F, coupled, dof)
             hand_to_parent(F, i, parent, r, coupled)
     return good and F.counts[IS_FULL] == 0
+
+
+@routine
+def eliminate_free(F, i, j):
+    """(1) of body i, a free one with columns of the unit matrix from j on: its block is eliminated by rows, the last one
+    first, where it stands."""
+    X, o, good = F.block, BLOCK * i, True
+    turning = abs(X[o]) + abs(X[o + ROW + 1]) + abs(X[o + 2 * ROW + 2])
+    sliding = abs(X[o + 3 * ROW + 3]) + abs(X[o + 4 * ROW + 4]) + abs(X[o + 5 * ROW + 5])
+    for d in range(MOST_FREEDOMS - 1, -1, -1):
+        Y, D = vload(X, o + ROW * d), X[o + ROW * d + d]
+        good = good and abs(D) > LEAST_PIVOT * (turning if d < 3 else sliding)
+        inverse = 1.0 / D
+        F.Dinv[j + d] = inverse
+        store_row(F.Y, j + d, Y)
+        store_row(F.U, j + d, splat(0.0))
+        F.U[j + d, d] = D
+        for e in range(d):
+            u, row = X[o + ROW * e + d], o + ROW * e
+            F.U[j + d, e] = u
+            vstore(X, row, vload(X, row) - (u * inverse) * Y)
+    return good
 
 
 @routine
@@ -79,26 +130,27 @@ def solve_tree(tree, F):
     """(2) and (3): x and twists for the `wrench` and `effort` given, which are used up."""
     for at in range(tree.shape[0]):
         i = F.order[at]
-        p = load6(F.wrench, i, 0)
-        j = tree[i, V]
+        p = load_row(F.wrench, i)
+        j, parent = tree[i, V], tree[i, PARENT]
         for d in range(j + tree[i, DOF] - 1, j - 1, -1):
-            S, U = load6(F.S, d, 0), load6(F.U, d, 0)
-            F.effort[d], p = push_freedom(S, U, F.Dinv[d], F.effort[d], p)
-            if F.head[i] >= 0:
-                push_coupled(F, i, d - j, F.Dinv[d] * F.effort[d])
-        if tree[i, PARENT] >= 0:
-            add_to6(F.wrench, tree[i, PARENT], 0, shift_up(load3(F.r, i, 0), p))
+            F.effort[d] -= vsum(load_row(F.S, d) * p)
+            p = p + (F.Dinv[d] * F.effort[d]) * load_row(F.U, d)
+        if F.head[i] >= 0:
+            push_coupled(F, i, j, tree[i, DOF])
+        if parent >= 0:
+            store_row(F.wrench, parent, load_row(F.wrench, parent) + row_up(ways_up(load_row(F.r, i)), p))
     for at in range(tree.shape[0] - 1, -1, -1):
         i = F.order[at]
-        a = ZERO6
+        a, j = splat(0.0), tree[i, V]
         if tree[i, PARENT] >= 0:
-            a = shift_down(load3(F.r, i, 0), load6(F.twist, tree[i, PARENT], 0))
-        j = tree[i, V]
+            a = row_down(ways_down(load_row(F.r, i)), load_row(F.twist, tree[i, PARENT]))
+        if F.head[i] >= 0:
+            take_coupled(F, i, j, tree[i, DOF])
         for d in range(j, j + tree[i, DOF]):
-            S, Y = load6(F.S, d, 0), load6(F.Y, d, 0)
-            effort = F.effort[d] - effort_of_coupled(F, i, d - j) if F.head[i] >= 0 else F.effort[d]
-            F.x[d], a = move_freedom(S, Y, F.Dinv[d], effort, a)
-        store6(F.twist, i, 0, a)
+            x = F.Dinv[d] * (F.effort[d] - vsum(load_row(F.Y, d) * a))
+            a = a + x * load_row(F.S, d)
+            F.x[d] = x
+        store_row(F.twist, i, a)
 
 
 @routine
@@ -108,16 +160,16 @@ def own_responses_root_to_leaf(tree, F):
     Λ = (1 - s D⁻¹ Yᵀ) Λ (1 - U D⁻¹ sᵀ) + s D⁻¹ sᵀ      Λ: shifted from the parent, at first; 0 for the world      (4)
     """
     for i in range(tree.shape[0]):
-        X = (ZERO6, ZERO6, ZERO6, ZERO6, ZERO6, ZERO6)
+        X = no_rows()
         if tree[i, PARENT] >= 0:
-            r = load3(F.r, i, 0)
-            X = shift_block_down(r, load_numbers(F.block, tree[i, PARENT]))
+            X = load_rows(F.block, BLOCK * tree[i, PARENT])
+            X = block_down(load3(F.r, i, 0), ways_down(load_row(F.r, i)), X)
         j = tree[i, V]
         for d in range(j, j + tree[i, DOF]):
-            s, U, Y, D = load6(F.S, d, 0), load6(F.U, d, 0), load6(F.Y, d, 0), F.Dinv[d]
-            X = block_plus_outer(X, scale6(-D, s), twist_times_block(Y, X))
-            X = block_plus_outer(X, add_scaled(scale6(D, s), -D, block_times_twist(X, U)), s)
-        store_numbers(F.block, i, X)
+            s, S, D = load6(F.S, d, 0), load_row(F.S, d), F.Dinv[d]
+            X = sub_outer(X, scale6(D, s), combine(load6(F.Y, d, 0), X))
+            X = add_outer(X, six_lanes(D * (S - rows_times(X, load_row(F.U, d)))), S)
+        store_rows(F.block, BLOCK * i, X)
 
 
 @kernel

@@ -22,17 +22,18 @@ MOST_FREEDOMS = 6  # of a joint
 class TreeFactor(NamedTuple):
     """A tree of n bodies with nv freedoms and up to c couplings; world axes, at the bodies' origins."""
 
-    S: Float2  # (nv, 6)  column of each freedom
-    r: Float2  # (n, 3)   from the origin of the parent to that of the body [m]
+    S: Float2  # (nv, 8)  column of each freedom; rows of wrenches and twists have eight numbers, of which two are zero
+    is_unit: Int1  # (n,)     1: a free body that stands in the world, whose columns are those of the unit matrix
+    r: Float2  # (n, 8)   from the origin of the parent to that of the body [m]
     block: Float1  # (48 n,)  what each body carries, 6x8, row after row; eliminated by `factor`
     resistance: Float1  # (nv,)    what is added to the diagonal: armature, springs, limits
-    U: Float2  # (nv, 6)
-    Y: Float2  # (nv, 6)
+    U: Float2  # (nv, 8)
+    Y: Float2  # (nv, 8)
     Dinv: Float1  # (nv,)
-    wrench: Float2  # (n, 6)   p; what impulses on a body are, negative
+    wrench: Float2  # (n, 8)   p; what impulses on a body are, negative
     effort: Float1  # (nv,)    τ, then u
     x: Float1  # (nv,)    the solution
-    twist: Float2  # (n, 6)   velocities of the bodies with it
+    twist: Float2  # (n, 8)   velocities of the bodies with it
     order: Int1  # (n,)     bodies as they are eliminated: each before its parent
     rank: Int1  # (n,)     place of each body in `order`
     head: Int1  # (n,)     first entry in the list of a body's couplings, -1: none
@@ -40,28 +41,31 @@ class TreeFactor(NamedTuple):
     ends: Int2  # (c, 2)   bodies a and b of a coupling; a is eliminated before b
     gone_with: Int1  # (c,)     a, once it was eliminated, before that -1
     coupling: Float1  # (96 c,)  wrench on a per twist of b, 6x8, and that on b per twist of a, transposed; lanes: of b
-    Z: Float1  # (48 c,)  of each freedom of a: wrench on b per velocity of the freedom
+    Z: Float1  # (48 c,)  of each freedom of a: wrench on b per velocity of the freedom, over D
     W: Float1  # (48 c,)  and the effort on the freedom per twist of b
     near: Int1  # (n,)     couplings of the body that is being eliminated
     pairs: Int1  # (c,)     couplings between any two bodies that it is coupled with
     waits: Int1  # (n,)     while `order` is found: children that come before a body, -1: no coupling is below it
-    counts: Int1  # (2,)     couplings in use, and whether there was room for all
+    asked: Int2  # (c, 2)   couplings and parents of bodies that `order` is for
+    asked_parent: Int1  # (n,)
+    counts: Int1  # (4,)     see `tree_couplings`
 
 
 def make_tree_factor(bodies: int, freedoms: int, couplings: int = 0) -> TreeFactor:
     """Memory for a tree of up to so many bodies and freedoms, with room for so many couplings."""
     return TreeFactor(
-        S=np.zeros((freedoms, 6)),
-        r=np.zeros((bodies, 3)),
+        S=np.zeros((freedoms, ROW)),
+        is_unit=np.zeros(bodies, dtype=np.int64),
+        r=np.zeros((bodies, ROW)),
         block=np.zeros(BLOCK * bodies),
         resistance=np.zeros(freedoms),
-        U=np.zeros((freedoms, 6)),
-        Y=np.zeros((freedoms, 6)),
+        U=np.zeros((freedoms, ROW)),
+        Y=np.zeros((freedoms, ROW)),
         Dinv=np.zeros(freedoms),
-        wrench=np.zeros((bodies, 6)),
+        wrench=np.zeros((bodies, ROW)),
         effort=np.zeros(freedoms),
         x=np.zeros(freedoms),
-        twist=np.zeros((bodies, 6)),
+        twist=np.zeros((bodies, ROW)),
         order=np.arange(bodies)[::-1].copy(),
         rank=np.arange(bodies)[::-1].copy(),
         head=np.full(bodies, -1, dtype=np.int64),
@@ -74,7 +78,9 @@ def make_tree_factor(bodies: int, freedoms: int, couplings: int = 0) -> TreeFact
         near=np.zeros(bodies, dtype=np.int64),
         pairs=np.zeros(couplings, dtype=np.int64),
         waits=np.zeros(bodies, dtype=np.int64),
-        counts=np.zeros(2, dtype=np.int64),
+        asked=np.zeros((couplings, 2), dtype=np.int64),
+        asked_parent=np.zeros(bodies, dtype=np.int64),
+        counts=np.zeros(4, dtype=np.int64),
     )
 
 
@@ -119,12 +125,6 @@ def shift_up(r, f):
 
 
 @inlined
-def shift_down(r, a):
-    """A twist of the parent, at the origin of the body."""
-    return join(angular(a), add3(linear(a), cross3(angular(a), r)))
-
-
-@inlined
 def shift_columns_up(r, X):
     """Each column of X as a wrench about the origin of the parent."""
     x, y, z = r
@@ -155,31 +155,3 @@ def shift_rows_up(r, X):
 def shift_block_up(r, X):
     """A block of a body, on the twist of its parent."""
     return shift_rows_up(r, shift_columns_up(r, X))
-
-
-@inlined
-def shift_rows_down(r, X):
-    """Each column of X as a twist at the origin of the body."""
-    x, y, z = r
-    return (
-        X[0],
-        X[1],
-        X[2],
-        add_scaled(add_scaled(X[3], z, X[1]), -y, X[2]),
-        add_scaled(add_scaled(X[4], x, X[2]), -z, X[0]),
-        add_scaled(add_scaled(X[5], y, X[0]), -x, X[1]),
-    )
-
-
-@inlined
-def shift_block_down(r, X):
-    """Twists of the parent per impulse on it, as those of the body per impulse on the body, were the joint locked."""
-    Z = shift_rows_down(r, X)
-    return (
-        shift_down(r, Z[0]),
-        shift_down(r, Z[1]),
-        shift_down(r, Z[2]),
-        shift_down(r, Z[3]),
-        shift_down(r, Z[4]),
-        shift_down(r, Z[5]),
-    )

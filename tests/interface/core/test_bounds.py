@@ -36,6 +36,7 @@ def test_every_kernel_stays_within_its_arrays(tmp_path):
 STRAYS = """
 import numpy as np
 from linkwork.core.jit import inlined, kernel
+from linkwork.spatial.lane_moves import load_row, store_row
 from linkwork.spatial.simd import prefetch, splat, vload, vstore, vsum
 
 @inlined
@@ -58,9 +59,17 @@ def store(a, i):
 def ask(a, i):
     prefetch(a, i)
 
-def caught(function, i):
+@kernel
+def load_one_row(a, i):
+    return vsum(load_row(a, i))
+
+@kernel
+def store_one_row(a, i):
+    store_row(a, i, splat(1.0))
+
+def caught(function, i, shape=16):
     try:
-        function(np.zeros(16), i)
+        function(np.zeros(shape), i)
     except IndexError:
         return True
     return False
@@ -69,6 +78,8 @@ print([caught(number, i) for i in (14, 15)])
 for function in (load, store):
     print([caught(function, i) for i in (-1, 0, 8, 9, 16)])
 print([caught(ask, i) for i in (-1, 0, 15, 16)])
+for function in (load_one_row, store_one_row):
+    print([caught(function, i, (2, 8)) for i in (-1, 0, 1, 2)], [caught(function, 0, (2, k)) for k in (7, 9)])
 """
 
 
@@ -86,6 +97,7 @@ def test_bounds_checking_finds_kernels_that_stray(tmp_path):
     )
     vectors = str([True, False, False, True, True])
     expected = [str([False, True]), vectors, vectors, str([True, False, False, True])]
+    expected += [f"{[True, False, False, True]} {[True, True]}"] * 2  # rows beyond, and rows of seven or nine
     assert result.stdout.splitlines() == expected, result.stderr
 
 

@@ -16,6 +16,7 @@ from linkwork.contact.geometry.closed_forms import (
 )
 from linkwork.contact.geometry.epa import MAX_FACES, WORK_ROWS, any_normal, epa
 from linkwork.contact.geometry.gjk import OVERLAP, gjk
+from linkwork.contact.geometry.overlapping_boxes import corner_in_face
 from linkwork.contact.geometry.solids import BOX, CAPSULE, CYLINDER, PLANE, SPHERE, TRIANGLE, core_radius
 from linkwork.core.bundles import Float2, Int1, Int2
 from linkwork.core.jit import inlined, kernel, routine
@@ -84,6 +85,10 @@ def ordered_distance(vertices, A, B, scratch):
             return gap, n, a, b
     if ka == CAPSULE and kb == BOX:
         known, gap, n, a, b = capsule_outside_box(A, B)
+        if known:
+            return gap, n, a, b
+    if ka == BOX and kb == BOX:
+        known, gap, n, a, b = corner_in_face(vertices, A, B)
         if known:
             return gap, n, a, b
     return searched_distance(vertices, A, B, scratch)

@@ -16,12 +16,13 @@ from linkwork.dynamics.tree_factor import BLOCK, ROW
 from linkwork.simulation.moving import moving_of
 from linkwork.simulation.touching.arrays import factor_of, problem_of, sweeps_of, touch_of
 from linkwork.simulation.touching.sweeps.between import add_contact, add_loop_row
-from linkwork.simulation.touching.sweeps.memory import IS_SINGULAR, LOOP_ROWS
+from linkwork.simulation.touching.sweeps.memory import ALONE, IS_SINGULAR, LOOP_ROWS
 from linkwork.simulation.touching.sweeps.points import all_rows, is_acting, loop_wrench
-from linkwork.spatial.memory import add_to6, load3, load6, store6
+from linkwork.spatial.lane_moves import load_row, store_row
+from linkwork.spatial.memory import add_to6, load3, load6
 from linkwork.spatial.rotations import add3, cross3, dot3, scale3
-from linkwork.spatial.simd import vload, vstore
-from linkwork.spatial.vectors import ZERO6, dot6, join, scale6
+from linkwork.spatial.simd import splat, vload, vstore
+from linkwork.spatial.vectors import dot6, join, scale6
 
 
 @routine
@@ -104,9 +105,9 @@ def eliminate_alone(table):
     if not factor_leaf_to_root(s.tree, F):
         w.counts[IS_SINGULAR] = 1
     for j in range(s.v.shape[0]):
-        store6(w.alone, j, 0, load6(F.U, j, 0))
-        store6(w.alone, j, 6, load6(F.Y, j, 0))
-        w.alone[j, 12] = F.Dinv[j]
+        vstore(w.alone, ALONE * j, load_row(F.U, j))
+        vstore(w.alone, ALONE * j + ROW, load_row(F.Y, j))
+        w.alone_inverse[j] = F.Dinv[j]
 
 
 @routine
@@ -115,16 +116,16 @@ def return_alone(table):
     F = factor_of(table)
     w = sweeps_of(table)
     for j in range(moving_of(table).v.shape[0]):
-        store6(F.U, j, 0, load6(w.alone, j, 0))
-        store6(F.Y, j, 0, load6(w.alone, j, 6))
-        F.Dinv[j] = w.alone[j, 12]
+        store_row(F.U, j, vload(w.alone, ALONE * j))
+        store_row(F.Y, j, vload(w.alone, ALONE * j + ROW))
+        F.Dinv[j] = w.alone_inverse[j]
     clear_couplings(F)
 
 
 @inlined
 def clear_right_side(s, F):
     for i in range(s.tree.shape[0]):
-        store6(F.wrench, i, 0, ZERO6)
+        store_row(F.wrench, i, splat(0.0))
     for j in range(s.v.shape[0]):
         F.effort[j] = 0.0
 

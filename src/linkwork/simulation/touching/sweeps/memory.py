@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from linkwork.core.bundles import Float1, Float2, Int1, Int2
-from linkwork.dynamics.tree_factor import BLOCK
+from linkwork.dynamics.tree_factor import BLOCK, ROW
 
 
 class Sweeps(NamedTuple):
@@ -38,7 +38,8 @@ class Sweeps(NamedTuple):
     lead: Float2  # (c, 4)   of a contact that slides: its direction, stiffness along its impulse and across
     rigid: Float1  # (48 n,)  inertias of bodies, world axes, rows of eight
     armature: Float1  # (nv,)
-    alone: Float2  # (nv, 13) U, Y and D⁻¹ of the linkage without contact
+    alone: Float1  # (16 nv,) U and Y of the linkage without contact, rows of eight
+    alone_inverse: Float1  # (nv,)    and D⁻¹
     acting: Int1  # (R,)     unknowns of a dense step: the first row of each
     spans: Int1  # (R,)     its rows, 1 or 3
     column: Float2  # (R, 3)   impulses on them per unknown
@@ -49,6 +50,7 @@ class Sweeps(NamedTuple):
     counts: Int1  # (6,)
 
 
+ALONE = 2 * ROW  # numbers of a freedom in `alone`
 SWEEPS_MADE, IS_SINGULAR, LOOP_ROWS, IS_DENSE, HAS_MATRIX = range(5)
 CHANGED = 5  # contacts and limits that act otherwise than at the last evaluation
 TOP_SPEED = 0  # of `scales`: largest speed of a row, each body's part counted by its size [m/s]
@@ -83,7 +85,8 @@ def make_sweeps(bodies: int, freedoms: int, contacts: int, limits: int, loops: i
         lead=np.zeros((contacts, 4)),
         rigid=np.zeros(BLOCK * bodies),
         armature=np.zeros(freedoms),
-        alone=np.zeros((freedoms, 13)),
+        alone=np.zeros(ALONE * freedoms),
+        alone_inverse=np.zeros(freedoms),
         acting=np.zeros(rows, dtype=np.int64),
         spans=np.zeros(rows, dtype=np.int64),
         column=np.zeros((rows, 3)),

@@ -5,11 +5,11 @@ import math
 from linkwork.contact.solver.rows import NO_RESPONSE, TOGETHER, fill_delassus, fill_rows, own_responses
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.aba import P_, S_D
-from linkwork.dynamics.tree_couplings import clear_couplings, couple, order_least_coupled
+from linkwork.dynamics.tree_couplings import ASKED, ask_for, clear_couplings, couple, is_same_tree, order_least_coupled
 from linkwork.dynamics.tree_elimination import own_responses_root_to_leaf
 from linkwork.dynamics.tree_factor import load_numbers, store_numbers
 from linkwork.model.kernels.joint_kernels import helical_twist
-from linkwork.model.layout import ARMATURE, DOF, HELICAL, INERTIA, KIND, PARENT, V
+from linkwork.model.layout import ARMATURE, DOF, FREE, HELICAL, INERTIA, KIND, PARENT, V
 from linkwork.simulation.constrained.constraints import constraints_of
 from linkwork.simulation.moving import moving_of
 from linkwork.simulation.touching import arrays as ta
@@ -32,8 +32,10 @@ from linkwork.simulation.touching.sweeps.points import (
     place_contacts,
     push_of_row,
 )
+from linkwork.spatial.lane_moves import store_row
 from linkwork.spatial.memory import load3, load6, load9, load10, store3, store6
 from linkwork.spatial.rotations import ZERO3, matvec3, rotate_symmetric
+from linkwork.spatial.simd import unit_lane
 from linkwork.spatial.vectors import ZERO6, add6, dot6
 
 
@@ -96,14 +98,28 @@ def place_joints(table):
         parent, j = s.tree[i, PARENT], s.tree[i, V]
         r = matvec3(load9(s.world, parent, 0), load3(s.work, i, P_)) if parent >= 0 else ZERO3
         store3(F.r, i, 0, r)
+        F.is_unit[i] = 0
         if s.tree[i, KIND] == HELICAL:
             store6(F.S, j, 0, to_world(R, helical_twist(s.body, i)))
+        elif s.tree[i, KIND] == FREE and parent < 0 and has_no_armature(s, j):
+            F.is_unit[i] = 1  # any six columns will do, and nobody asks for coordinates along them
+            for d in range(6):
+                store_row(F.S, j + d, unit_lane(d))
         else:
             for d in range(j, j + s.tree[i, DOF]):
                 store6(F.S, d, 0, to_world(R, load6(s.dof_work, d, S_D)))
         store_numbers(w.rigid, i, rigid_block(R, load10(s.body, i, INERTIA)))
     for j in range(s.v.shape[0]):
         w.armature[j] = s.resistance[j, ARMATURE]
+
+
+@inlined
+def has_no_armature(s, j):
+    """Whether none of six freedoms resists by itself, springs and dampers that are taken implicitly included."""
+    none = True
+    for d in range(j, j + 6):
+        none = none and s.resistance[d, ARMATURE] == 0.0
+    return none
 
 
 @inlined
@@ -134,11 +150,24 @@ def place_loops(table):
 
 @routine
 def order_bodies(table, count):
-    """In which order bodies are eliminated, with all contacts between them and loops."""
+    """In which order bodies are eliminated, with all contacts between them and loops: that of the last solve where these
+    are the same."""
     t = touch_of(table)
     F = factor_of(table)
     w = sweeps_of(table)
+    same, asked = is_same_tree(moving_of(table).tree, F), 0
+    for c in range(count):
+        if t.carrier[c, 0] >= 0 and t.carrier[c, 1] >= 0:
+            same = ask_for(F, asked, t.carrier[c, 0], t.carrier[c, 1]) and same
+            asked += 1
+    for k in range(w.counts[LOOP_ROWS]):
+        if w.loop_body[k, 0] >= 0 and w.loop_body[k, 1] >= 0:
+            same = ask_for(F, asked, w.loop_body[k, 0], w.loop_body[k, 1]) and same
+            asked += 1
     clear_couplings(F)
+    if same and asked == F.counts[ASKED]:
+        return
+    F.counts[ASKED] = asked
     for c in range(count):
         if t.carrier[c, 0] >= 0 and t.carrier[c, 1] >= 0:
             couple(F, t.carrier[c, 0], t.carrier[c, 1])
