@@ -58,6 +58,21 @@ def store(a, i):
 def ask(a, i):
     prefetch(a, i)
 
+@kernel
+def entry(a, i):
+    return a[i] + a[-1]  # a constant may count from the end
+
+@kernel
+def put(a, i):
+    a[i] = 1.0
+
+@kernel
+def corner(a, i):
+    return a[i, 1]
+
+def square(a, i):
+    return corner(a.reshape(4, 4), i)
+
 def caught(function, i):
     try:
         function(np.zeros(16), i)
@@ -68,12 +83,15 @@ def caught(function, i):
 print([caught(number, i) for i in (14, 15)])
 for function in (load, store):
     print([caught(function, i) for i in (-1, 0, 8, 9, 16)])
-print([caught(ask, i) for i in (-1, 0, 15, 16)])
+for function in (ask, entry, put):
+    print([caught(function, i) for i in (-1, 0, 15, 16)])
+print([caught(square, i) for i in (-1, 0, 3, 4)])
 """
 
 
 def test_bounds_checking_finds_kernels_that_stray(tmp_path):
-    """The leg above is worth something: the same setting catches numbers and vectors one beyond either end."""
+    """The leg above is worth something: the same setting catches numbers and vectors one beyond either end,
+    and indices that count from the end, which unchecked code takes for places before the array."""
     script = tmp_path / "stray.py"
     script.write_text(STRAYS)
     result = subprocess.run(
@@ -85,7 +103,7 @@ def test_bounds_checking_finds_kernels_that_stray(tmp_path):
         check=False,
     )
     vectors = str([True, False, False, True, True])
-    expected = [str([False, True]), vectors, vectors, str([True, False, False, True])]
+    expected = [str([False, True]), vectors, vectors, *4 * [str([True, False, False, True])]]
     assert result.stdout.splitlines() == expected, result.stderr
 
 
