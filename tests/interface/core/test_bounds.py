@@ -67,6 +67,21 @@ def load_one_row(a, i):
 def store_one_row(a, i):
     store_row(a, i, splat(1.0))
 
+@kernel
+def entry(a, i):
+    return a[i] + a[-1]  # a constant may count from the end
+
+@kernel
+def put(a, i):
+    a[i] = 1.0
+
+@kernel
+def corner(a, i):
+    return a[i, 1]
+
+def square(a, i):
+    return corner(a.reshape(4, 4), i)
+
 def caught(function, i, shape=16):
     try:
         function(np.zeros(shape), i)
@@ -77,14 +92,17 @@ def caught(function, i, shape=16):
 print([caught(number, i) for i in (14, 15)])
 for function in (load, store):
     print([caught(function, i) for i in (-1, 0, 8, 9, 16)])
-print([caught(ask, i) for i in (-1, 0, 15, 16)])
 for function in (load_one_row, store_one_row):
     print([caught(function, i, (2, 8)) for i in (-1, 0, 1, 2)], [caught(function, 0, (2, k)) for k in (7, 9)])
+for function in (ask, entry, put):
+    print([caught(function, i) for i in (-1, 0, 15, 16)])
+print([caught(square, i) for i in (-1, 0, 3, 4)])
 """
 
 
 def test_bounds_checking_finds_kernels_that_stray(tmp_path):
-    """The leg above is worth something: the same setting catches numbers and vectors one beyond either end."""
+    """The leg above is worth something: the same setting catches numbers and vectors one beyond either end,
+    and indices that count from the end, which unchecked code takes for places before the array."""
     script = tmp_path / "stray.py"
     script.write_text(STRAYS)
     result = subprocess.run(
@@ -96,8 +114,9 @@ def test_bounds_checking_finds_kernels_that_stray(tmp_path):
         check=False,
     )
     vectors = str([True, False, False, True, True])
-    expected = [str([False, True]), vectors, vectors, str([True, False, False, True])]
-    expected += [f"{[True, False, False, True]} {[True, True]}"] * 2  # rows beyond, and rows of seven or nine
+    ends = str([True, False, False, True])
+    rows = [f"{ends} {[True, True]}"] * 2  # rows beyond, and rows of seven or nine
+    expected = [str([False, True]), vectors, vectors, *rows, *4 * [ends]]
     assert result.stdout.splitlines() == expected, result.stderr
 
 

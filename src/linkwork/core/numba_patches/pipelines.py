@@ -15,6 +15,7 @@ from numba.core.compiler import Compiler
 from numba.core.typed_passes import PreLowerStripPhis
 
 from linkwork.core.compiling import Piece
+from linkwork.core.indices import CountFromStart
 from linkwork.core.numba_patches import patches_wanted
 from linkwork.core.numba_patches.libraries import KernelLibrary, PieceLibrary
 from linkwork.core.numba_patches.operators import remembering
@@ -48,12 +49,13 @@ def _take_library(state: Any, kind: type) -> None:
 
 
 def _exchange(state: Any, passes: Any) -> None:
-    """Numba's passes; arrays of bundles are read once."""
+    """Numba's passes; arrays of bundles are read once, and indices count from the start of their arrays."""
     if "operators" in patches_wanted():
         state.typingctx = remembering(state.typingctx, state.flags)
         state.targetctx = copy.copy(state.targetctx)
         state.targetctx.typing_context = state.typingctx  # code of operators is found by the types that were remembered
     passes.add_pass_after(ReadOnce, PreLowerStripPhis)
+    passes.add_pass_after(CountFromStart, ReadOnce)
     passes.finalize()
 
 

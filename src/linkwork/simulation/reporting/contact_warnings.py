@@ -37,7 +37,9 @@ class ContactWarnings:
         contact = self._contact
         totals, balance = contact.touch.totals, contact.touch.balance
         slowest = contact.touch.settings.item(ta.SLACK) / h  # [m/s] goes by what counts as touching in a step
-        is_much = totals.item(ta.TAKEN_BACK) > LARGEST_GAIN * max(top, 0.5 * slowest**2 * float(contact.model.mass.sum()))
+        is_much = totals.item(ta.TAKEN_BACK) > LARGEST_GAIN * max(
+            top, 0.5 * slowest**2 * float(contact.model.mass.sum())
+        )
         is_short = 0.0 < balance.item(ta.LENGTH_WISH) <= SHORT * h
         if self._gains_are_known or not (is_much or is_short):
             return
