@@ -15,8 +15,8 @@ from numba.core.compiler import Compiler
 from numba.core.typed_passes import PreLowerStripPhis
 
 from linkwork.core.compiling import Piece
-from linkwork.core.indices import CountFromStart
 from linkwork.core.numba_patches import patches_wanted
+from linkwork.core.numba_patches.indices import CountFromStart
 from linkwork.core.numba_patches.libraries import KernelLibrary, PieceLibrary
 from linkwork.core.numba_patches.operators import remembering
 from linkwork.core.views import ReadOnce
