@@ -16,6 +16,7 @@ from linkwork.spatial.rotations import add3, cross3, dot3, scale3, sub3
 MAX_POINTS = 96
 MAX_FACES = 2 * MAX_POINTS
 WORK_ROWS = MAX_POINTS  # of `work`, nine columns: difference, point of a, point of b
+SAME_PLANE = 1e-9  # of the size of the solids: faces so little farther away than the nearest one may be in its plane
 GAIN = 1e-13  # depth still to gain, relative to the size of the solids, at which the growth ends
 
 # faces (MAX_FACES, 3) of point numbers; planes (MAX_FACES, 4): outward unit normal and distance; -inf distance: no face
@@ -46,15 +47,15 @@ def epa(vertices, A, B, count, scratch):
         width = dot3(normal, w)
         if width < least:
             least, answer = width, normal
-            a, b = face_witness(work, faces, best, normal, depth)
+            a, b = nearest_witness(work, faces, planes, n_faces, scale3(depth, normal), depth + SAME_PLANE * scale)
         if least - depth <= GAIN * scale or is_known(work, n_points, w):
             break
         n_faces = expand(work, faces, planes, horizon, n_faces, best, n_points, scale)
         if n_faces < 0:
             break
         n_points += 1
-    # The boundary point nearest to the origin is answer * least = a - b: A goes the other way. Where coplanar faces share
-    # that point the witness may stand beside it: both points are put on one line along the normal.
+    # The boundary point nearest to the origin is answer * least = a - b: A goes the other way. Where the polytope is not
+    # quite the difference set there, both points are put on one line along the normal.
     a, b = on_one_line(vertices, A, B, answer, a, b)
     return True, scale3(-1.0, answer), least, a, b
 
@@ -254,11 +255,27 @@ def expand(work, faces, planes, horizon, n_faces, best, new, scale):
 
 
 @routine
-def face_witness(work, faces, f, normal, depth):
-    """Points of A and B above the boundary point normal * depth of face f."""
+def nearest_witness(work, faces, planes, n_faces, x, limit):
+    """Points of A and B above the boundary point x: of the faces in its plane, that which holds it.
+
+    limit: of the distances of planes that may hold it. Two edges across each other make a face of four corners, which is
+    two faces here, and either may be found first.
+    """
+    a, b, least = x, x, math.inf
+    for f in range(n_faces):
+        if -math.inf < planes[f, 3] <= limit:
+            p, q, off = face_witness(work, faces, f, x)
+            if off < least:
+                a, b, least = p, q, off
+    return a, b
+
+
+@inlined
+def face_witness(work, faces, f, x):
+    """Points of A and B above the point of face f that is nearest to x, and how far it is from x, squared."""
     i, j, k = faces[f, 0], faces[f, 1], faces[f, 2]
-    x = scale3(depth, normal)
-    wi, wj, wk, _ = triangle_weights(sub3(load3(work, i, 0), x), sub3(load3(work, j, 0), x), sub3(load3(work, k, 0), x))
+    c = load3(work, i, 0), load3(work, j, 0), load3(work, k, 0)
+    wi, wj, wk, off = triangle_weights(sub3(c[0], x), sub3(c[1], x), sub3(c[2], x))
     a = add3(scale3(wi, load3(work, i, 3)), add3(scale3(wj, load3(work, j, 3)), scale3(wk, load3(work, k, 3))))
     b = add3(scale3(wi, load3(work, i, 6)), add3(scale3(wj, load3(work, j, 6)), scale3(wk, load3(work, k, 6))))
-    return a, b
+    return a, b, off
