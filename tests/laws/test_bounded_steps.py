@@ -12,6 +12,7 @@ from benchmarks.adversary import contact_runs
 
 import linkwork as lw
 from linkwork.contact.tables import DISTANCES, SEARCHES
+from linkwork.simulation import moving
 from linkwork.simulation.touching.search.finding import DISTANCES_PER_SHAPE, MOST_DISTANCES, MOST_SEARCHES
 
 
@@ -35,6 +36,13 @@ def test_a_step_that_would_take_thousands_of_parts_says_so_and_changes_nothing()
     most = MOST_DISTANCES + DISTANCES_PER_SHAPE * len(finder.table.kind)
     assert finder.query[SEARCHES] <= MOST_SEARCHES + 1
     assert finder.query[DISTANCES] <= 2 * most  # what the last search asked for is not cut off
+
+
+def test_what_steps_say_has_numbers_of_its_own():
+    """Two were one once: an endless step was taken for one that asks for another active region, and made again for ever."""
+    said = [value for name, value in vars(moving).items() if name.isupper() and isinstance(value, int) and value < 0]
+    assert len(said) >= 13
+    assert len(said) == len(set(said))
 
 
 def test_work_is_counted_anew_in_every_step():

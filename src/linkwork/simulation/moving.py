@@ -75,8 +75,8 @@ NUMBERS = LAST_CHANGE + 1
 # What a step or an evaluation says: OK, a body whose joint resists with no inertia (≥ 0), or one of these.
 OK, OVERFLOW, NOT_CONVERGED, SUBSTEPS_VANISH, LOOPS_CONTRADICT, LOOPS_OPEN = -1, -2, -3, -4, -5, -6
 CONTACTS_GROW, SEARCH_TOO_DEEP, CONTACTS_CHANGED, CONTACT_GAINS, CONTACT_UNSOLVED = -7, -8, -9, -10, -11  # with contact
-CONTACTS_BEGIN = -12
 CONTACT_ENDLESS = -12  # the same: a step that takes too many parts
+CONTACTS_BEGIN = -13  # no step was made: contacts begin in it, and the active region is to be chosen anew first
 
 EFFORT_PARTS = 5  # columns of `acted`
 COMPOSITE_COLUMNS = 16  # inertia (10) and momentum (6) of a body with all that hangs below it, as one rigid body
