@@ -49,8 +49,8 @@ def test_products_with_the_second_derivatives(helix_at_rest):
     assert np.abs(product - expected).max() <= 1e-6 * np.abs(expected).max()
 
 
-def by_differences(molecule, field, state, h, cutoff):
-    """Columns of ∂²E/∂q² by differences of fourth order of the forces; NaN where a pair crosses the cutoff within them."""
+def by_differences(molecule, field, state, h=3e-4, cutoff=None):
+    """∂²E/∂q² by differences of fourth order of the forces; rows and columns in which a pair crosses the cutoff are NaN."""
     model = molecule.model
 
     def column(x):
@@ -62,7 +62,8 @@ def by_differences(molecule, field, state, h, cutoff):
         at = [-field.generalized_forces(one) for one in states]
         return (at[0] - 8.0 * at[1] + 8.0 * at[2] - at[3]) / (12.0 * h)
 
-    return np.array([column(x) for x in np.eye(model.nv)]).T
+    K = np.array([column(x) for x in np.eye(model.nv)])
+    return 0.5 * (K + K.T)
 
 
 CASES = [
@@ -78,7 +79,7 @@ CASES = [
 def test_second_derivatives_away_from_rest(name, options):
     """Of trees with branches, several bases and cut rings, where forces act and positions bend.
 
-    With a cutoff forces of charges step: columns in which no pair crosses it within the differences, by a tenth of the
+    With a cutoff forces of charges step: freedoms in which no pair crosses it within the differences, by a tenth of the
     step so that they are most.
     """
     molecule = proteins.MOLECULES[name]()
@@ -89,10 +90,10 @@ def test_second_derivatives_away_from_rest(name, options):
     assert np.array_equal(K, K.T) or np.abs(K - K.T).max() <= 1e-12 * np.abs(K).max()
     cutoff = options.get("cutoff")
     expected = by_differences(molecule, field, state, 3e-4 if cutoff is None else 3e-5, cutoff)
-    smooth = np.isfinite(expected[0])
-    assert smooth.mean() > (0.5 if cutoff is not None else 0.99)
+    smooth = np.isfinite(expected)
+    assert smooth.mean() > (0.25 if cutoff is not None else 0.999)
     # 1e-10 of the largest seen, 3e-9 where a bond was cut; in solvent both are differences: 4e-8
-    assert np.abs(K - expected)[:, smooth].max() <= 1e-6 * np.abs(K).max()
+    assert np.abs(K - expected)[smooth].max() <= 1e-6 * np.abs(K).max()
 
 
 def test_modes_are_those_of_dense_matrices(helix_at_rest):
