@@ -73,7 +73,7 @@ def test_coefficients_are_formed_again_in_the_same_bits(name):
             closed = a.view.tree.run.flag == 0
             assert closed.any()
             for table, begins in (
-                ("kept", a.view.tree.plan.block),
+                ("node_data", a.view.tree.plan.block),
                 ("handed_up", a.view.tree.plan.slot),
                 ("factor", a.view.tree.plan.factor_at),
             ):

@@ -139,7 +139,7 @@ def gram(sim, node):
 def check_coefficients(ledger):
     ledger.sim.view.refresh()  # where everything is computed, solves leave coefficients behind
     sim, fresh = ledger.sim, from_scratch(ledger)
-    for name in ("joint_data", "S", "effort_sum", "dof_rows", "composite", "handed_up", "kept"):
+    for name in ("joint_data", "S", "effort_sum", "dof_rows", "composite", "handed_up", "node_data"):
         assert same(getattr(sim.view.tree.coefficients, name), getattr(fresh.view.tree.coefficients, name)), name
     assert (sim.view.tree.coefficients.rows == fresh.view.tree.coefficients.rows).all()
     closed = np.flatnonzero(sim.view.tree.run.flag & OPEN == 0)

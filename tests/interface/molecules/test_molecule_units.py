@@ -61,7 +61,9 @@ def test_tables_of_recordings(tmp_path):
     recording = lw.Recording(tmp_path / "run")
     pytest.importorskip("pandas", reason="pandas is not installed; the dev extra brings it")
     units = recording.to_pandas().attrs["units"]
-    assert (units["time"], units["v"], units["field_energy"]) == ("ps", "rad/ps or nm/ps", "kJ/mol")
+    assert (units["time"], units["field_energy"]) == ("ps", "kJ/mol")
+    assert [units["q", f"A:base.{k}"] for k in (0, 3)] == ["nm", "1"]
+    assert [units["v", name] for name in ("A:base.0", "A:base.3", "A:1:phi")] == ["rad/ps", "nm/ps", "rad/ps"]
 
 
 def test_scenes_speak_of_picoseconds():

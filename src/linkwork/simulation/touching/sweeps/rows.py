@@ -102,7 +102,7 @@ def place_joints(table):
         if s.tree[i, KIND] == HELICAL:
             store6(F.S, j, 0, to_world(R, helical_twist(s.body, i)))
         elif s.tree[i, KIND] == FREE and parent < 0 and has_no_armature(s, j):
-            F.is_unit[i] = 1  # any six columns will do, and nobody asks for coordinates along them
+            F.is_unit[i] = 1  # any six columns will do, and nothing asks for coordinates along them
             for d in range(6):
                 store_row(F.S, j + d, unit_lane(d))
         else:
