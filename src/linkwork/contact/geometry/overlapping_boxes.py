@@ -11,7 +11,7 @@ from linkwork.contact.geometry.solids import core_support
 from linkwork.core.jit import inlined, routine
 from linkwork.spatial.rotations import add3, dot3, matvec3, scale3, sub3, tmatvec3
 
-TIE = 1e-9  # of the size of a box: a face counts before edges that are shallower by less than this, and feet may lie outside by it
+TIE = 1e-9  # of the size of a box: edges must be shallower than a face by more, and feet may lie outside by it
 PARALLEL = 1e-9  # sine between two edges that have no direction across them
 ZERO = (0.0, 0.0, 0.0)
 
