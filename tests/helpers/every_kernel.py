@@ -34,6 +34,7 @@ PARTS: dict[str, Callable[[np.random.Generator], Iterator[tuple[str, Any]]]] = {
         simulations.quasi_statics,
         simulations.steps_in_time,
         simulations.one_full_step,
+        simulations.environments,
         simulations.full_dynamics,
         simulations.adaptive_dynamics,
         simulations.fields_and_thermostats,

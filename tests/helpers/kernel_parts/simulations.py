@@ -13,10 +13,6 @@ from linkwork.adaptive.dynamics.region.everything import count_needed
 from linkwork.adaptive.quasi_statics.comparison import Comparison
 from linkwork.contact.geometry.distance import distances, make_scratch
 from linkwork.dynamics.paths.path_union import respond_together
-from linkwork.envs.cable_reach import CableReach
-from linkwork.envs.catheter_insert import CatheterInsert
-from linkwork.envs.environments import TaskEnv
-from linkwork.envs.snake_crawl import SnakeCrawl
 from linkwork.haptics.sharing import layout as at
 from linkwork.haptics.sharing.lock_check import check_lock
 from linkwork.haptics.sharing.memory import new_memory
@@ -81,6 +77,15 @@ def one_full_step(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
     control, motor, ones, column = rng.uniform(-2, 2, 3), np.zeros((3, 5)), np.ones(3), np.full(3, 2)
     follow_controls(control, -ones, ones, ones, np.arange(3), column, control, np.zeros(3, bool), motor)
     yield "controls", motor
+
+
+def environments(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
+    # Imported here: Gymnasium is an extra, which `tools/numba_versions.py` does without.
+    from linkwork.envs.cable_reach import CableReach
+    from linkwork.envs.catheter_insert import CatheterInsert
+    from linkwork.envs.environments import TaskEnv
+    from linkwork.envs.snake_crawl import SnakeCrawl
+
     env = TaskEnv(CableReach(3))  # `act`, `look_at_cable`
     env.reset(seed=1)
     yield "an action", env.step(np.ones(2))[0]
