@@ -243,6 +243,6 @@ def slope_to_box(c, d, size, t):
 
 @inlined
 def placed(A, B, gap, n_local, q_local):
-    """A sphere's answer from the frame of B to the world."""
+    """A sphere's result from the frame of B to the world."""
     n = matvec3(B[1], n_local)
     return gap, n, sub3(A[2], scale3(A[3][0], n)), add3(matvec3(B[1], q_local), B[2])

@@ -1,4 +1,4 @@
-"""How a linkage answers impulses on its bodies: M⁻¹Jᵀ from the articulated inertias that `aba` left behind.
+"""Response of a linkage to impulses on its bodies: M⁻¹Jᵀ from the articulated inertias that `aba` left behind.
 
 Up from the body that is pushed, down to the bodies of interest; `aba` has the step of one joint.
 The same numbers are accelerations for wrenches, velocities for impulses and displacements for what closes a gap.
@@ -108,19 +108,19 @@ def clear_members(x, count):
 
 @inlined
 def move_body(s, x, i, has_effort, out):
-    """`answer` of body i, whose parent has it; of its joint into `out`."""
+    """`response` of body i, whose parent has it; of its joint into `out`."""
     parent = s.tree[i, PARENT]
-    above = load6(x.answer, parent, 0) if parent >= 0 else ZERO6
+    above = load6(x.response, parent, 0) if parent >= 0 else ZERO6
     if s.tree[i, KIND] == HELICAL:  # the hot path: a call would take as long
         a = pull_down_hinge(s.tree, s.body, s.work, i, above, x.effort, has_effort, out)
     else:
         a = pull_down(s.tree, s.body, s.work, s.dof_work, i, above, x.effort, has_effort, out)
-    store6(x.answer, i, 0, a)
+    store6(x.response, i, 0, a)
 
 
 @routine
 def respond_members(s, x, count, drive, out):
-    """`answer` of so many `members` to the wrenches in `bias_up` and efforts `drive`; of their joints into `out`."""
+    """`response` of so many `members` to the wrenches in `bias_up` and efforts `drive`; of their joints into `out`."""
     push_members(s, x, count, drive, True)
     for e in range(count):
         move_body(s, x, x.members[e], True, out)
