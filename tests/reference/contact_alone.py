@@ -16,6 +16,7 @@ from linkwork.simulation.constrained.constraints import Constraints
 from linkwork.simulation.contact_step import arrays as ca
 from linkwork.simulation.contact_step.sweeps.memory import make_sweeps
 from linkwork.simulation.contact_step.sweeps.solve import solve_contacts
+from linkwork.simulation.contact_step.sweeps.solve_by_impacts import solve_contacts_by_impacts
 from linkwork.simulation.moving import Moving
 from linkwork.simulation.parts.contact_arrays import allocate_contact_arrays
 
@@ -40,8 +41,9 @@ def solve_alone(
     sweeps = make_sweeps(0, 0, count, limits, problem.loop_rate.shape[0])
     before, between = (_nothing(Moving), _nothing(Constraints)), _nothing(TreeFactor)
     table = np.concatenate([*before, describe(touch, contacts, problem, system), between, describe(sweeps)])
-    has_converged = bool(solve_contacts(table, h, limits, ca.IMPULSES))
-    solve_contacts(table, h, limits, ca.PUSH)
+    solve = solve_contacts if law == "coupled" else solve_contacts_by_impacts
+    has_converged = bool(solve(table, h, limits, ca.IMPULSES))
+    solve(table, h, limits, ca.PUSH)
     return has_converged
 
 

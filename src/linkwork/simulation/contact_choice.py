@@ -92,9 +92,30 @@ def _addresses(contact: Contact | None, method: int, has_loops: bool) -> tuple[i
     from linkwork.simulation.contact_step import calling
     from linkwork.simulation.contact_step.search.finding import find_contacts
     from linkwork.simulation.contact_step.search.path_check import shorter_part
-    from linkwork.simulation.contact_step.sweeps.solve import solve_contacts
 
     own = 0 if method == mv.SEMI_IMPLICIT_EULER else address_of(advance_of(method, has_loops), calling.STEPS)
     find = 0 if contact is None else address_of(find_contacts, calling.SEARCH)
     way = 0 if contact is None else address_of(shorter_part, calling.PATH_CHECK)
-    return own, find, way, address_of(solve_contacts, calling.SOLUTION)
+    return address_of(_trial(method), calling.TRIAL), own, find, way, address_of(_solver(contact), calling.SOLUTION)
+
+
+def _trial(method: int) -> Any:
+    """The kernel of a step in one part."""
+    if method == mv.SEMI_IMPLICIT_EULER:
+        from linkwork.simulation.contact_step.step import try_euler
+
+        return try_euler
+    from linkwork.simulation.contact_step.by_integrator import try_integrator
+
+    return try_integrator
+
+
+def _solver(contact: Contact | None) -> Any:
+    """The kernel of a solve; limits alone are solved by the coupled law."""
+    if contact is not None and contact.law == "impacts":
+        from linkwork.simulation.contact_step.sweeps.solve_by_impacts import solve_contacts_by_impacts
+
+        return solve_contacts_by_impacts
+    from linkwork.simulation.contact_step.sweeps.solve import solve_contacts
+
+    return solve_contacts

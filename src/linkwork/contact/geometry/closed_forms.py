@@ -7,10 +7,9 @@ all in the world. A negative gap is the depth of penetration.
 
 import math
 
-from linkwork.contact.geometry.epa import any_normal
 from linkwork.contact.geometry.solids import CAPSULE, core_radius, core_support
 from linkwork.core.jit import inlined, routine
-from linkwork.spatial.rotations import add3, cross3, dot3, matvec3, scale3, sub3, tmatvec3
+from linkwork.spatial.rotations import add3, any_normal, cross3, dot3, matvec3, scale3, sub3, tmatvec3
 
 PARALLEL = 1e-14  # squared sine of the angle between segments below which the overlap decides
 CENTRED = 1e-13  # distance of axes, relative to their size, that has no direction

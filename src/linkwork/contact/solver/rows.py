@@ -3,11 +3,10 @@
 import math
 
 from linkwork.contact.contact_list import AIMED, ALONG, DIRECTED, GAP, HU, ISOTROPIC, NORMAL, PARTS, POINT, RESTITUTION
-from linkwork.contact.geometry.epa import any_normal
 from linkwork.contact.solver.problem import LIMIT_GAP, LIMIT_RESTITUTION, SIGN
 from linkwork.core.jit import inlined, routine
 from linkwork.spatial.memory import load3
-from linkwork.spatial.rotations import cross3, dot3, scale3, sub3
+from linkwork.spatial.rotations import any_normal, cross3, dot3, scale3, sub3
 
 NO_RESPONSE = 1e-13  # of the response of a contact: what rounding leaves of a direction in which nothing moves
 UPRIGHT = 1e-6  # sine of the angle between a normal and the direction of friction, below which there is none

@@ -10,15 +10,17 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from linkwork.contact.contact_list import Contacts
+from linkwork.contact.contact_list import BODY_A, BODY_B, COUNT, SHAPE_B, Contacts
 from linkwork.contact.solver.problem import Problem, System
 from linkwork.contact.tables import DISTANCES, NEXT_IMPACT, SEARCHES
 from linkwork.core.bundles import Float1, Float2, Int1, Int2, place_of, reader
-from linkwork.core.jit import inlined
+from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.tree_factor import TreeFactor
 from linkwork.simulation.constrained.constraints import Constraints
 from linkwork.simulation.contact_step.sweeps.memory import Sweeps
 from linkwork.simulation.moving import Moving
+from linkwork.spatial.memory import load3
+from linkwork.spatial.rotations import dot3
 
 # Entries of `settings`: the first five as the solvers read them.
 TOLERANCE, MAX_SWEEPS, REST_SPEED, CORRECTION, SLACK, MARGIN, LIMIT_BOUNCE, SETTINGS = range(8)
@@ -32,8 +34,6 @@ COUPLED, IMPACTS = 0, 1
 BY_MATRIX, BY_TREE, BY_BOTH = range(
     3
 )  # values of BY_SWEEPS: linear steps over the matrix, over the tree, with both at hand
-WIDE = 8  # numbers in a row of `carry`, `own` and `columns`: six, rounded up to a whole register
-LEFT_ON_JOINT = 6 * WIDE  # where in `columns` begins what wrenches leave on a joint
 FIRST_MARK = 2  # mark of the bodies below contact body 0, and of itself; of those below body k it is k more
 # Entries of `totals` since they were last cleared; the last two stay: the step, and what was lost since the beginning.
 WORST_RESIDUAL, ALL_SWEEPS, DEEPEST, ENERGY_LOST, NOT_CONVERGED, SHORTENED, TAKEN_BACK = range(7)
@@ -51,8 +51,9 @@ STEP_TOTALS, PART_TOTALS, PATH_TOTALS = range(3)  # rows of `saved_totals`
 # Columns of `recent`: pair of shapes, of a limit its negative number twice; steps since it pressed.
 RECENT_A, RECENT_B, AGE, RECENT_COLUMNS = range(4)
 MOST_RECENT = 512  # are told apart
-# Entries of `calls`: the integrator's own step, the search for contacts, the look at the way of a part, the solver.
-OWN_STEP, FIND, CHECK_PATH, SOLVE, CALLS = range(5)
+# Entries of `calls`: the step with contact by the integrator in use, in one part; its own step without contact; the search
+# for contacts, the check of the path of a part, the solver.
+TRY, OWN_STEP, FIND, CHECK_PATH, SOLVE, CALLS = range(6)
 IMPULSES, PUSH = range(2)  # what the solver is called for
 MOST_SWITCHED = 4  # motors that change their law after an evaluation, before another one is made
 DRIVE, RESISTS, FREE_QDD, EVALUATED = range(4)  # rows of `evaluated`
@@ -113,7 +114,7 @@ class ContactArrays(NamedTuple):
     counts: Int1
     totals: Float1
     balance: Float1  # of `balance`
-    calls: Int1  # (4,) addresses of kernels that steps call (`calling`), found before the first step; 0: there is none
+    calls: Int1  # (5,) addresses of kernels that steps call (`calling`), found before the first step; 0: there is none
     turns: Int1  # (9,) steps, and updates between them
     region: Int1  # table of the region that is updated; of no rows where there is none
     choice: Float1  # by which it is chosen: of `adaptive.dynamics.region.choice`
@@ -157,6 +158,19 @@ def begin_count(table):
     if searches(table):
         query = search_numbers_of(table).query
         query[SEARCHES], query[DISTANCES] = 0.0, 0.0
+
+
+@routine
+def note_worst(b, contacts):
+    """Which bodies press hardest in a solve that failed: for the message."""
+    b[WORST_A] = -1.0
+    most = -1.0
+    for c in range(contacts.number[COUNT]):
+        size = dot3(load3(contacts.impulse, c, 0), load3(contacts.impulse, c, 0))
+        if not size <= most:
+            most = size if size < math.inf else math.inf
+            b[WORST_A], b[WORST_B] = contacts.ids[c, BODY_A], contacts.ids[c, BODY_B]
+            b[WORST_SHAPE] = contacts.ids[c, SHAPE_B]
 
 
 # ---------------------------------------------------------------------------------------------------- sizes in the table

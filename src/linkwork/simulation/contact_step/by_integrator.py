@@ -12,7 +12,7 @@ kernel of its own (`calling`), so that none is compiled but the one in use.
 import math
 
 from linkwork.contact.contact_list import COUNT, GAP, NORMAL, POINT, RESTITUTION
-from linkwork.core.jit import inlined, routine
+from linkwork.core.jit import inlined, kernel, routine
 from linkwork.model.layout import Q, V
 from linkwork.simulation import moving as mv
 from linkwork.simulation.contact_step import arrays as ca
@@ -20,7 +20,6 @@ from linkwork.simulation.contact_step.arrays import contact_arrays_of, contacts_
 from linkwork.simulation.contact_step.balance import open_balance
 from linkwork.simulation.contact_step.calling import own_step, shorter_part
 from linkwork.simulation.contact_step.problem import near_limits
-from linkwork.simulation.contact_step.responses import to_world
 from linkwork.simulation.contact_step.search.contact_events import record_pressing
 from linkwork.simulation.contact_step.shortening import remember_totals, take_back_part
 from linkwork.simulation.contact_step.step import begin_and_find, end_contact_step, sum_impulses
@@ -28,6 +27,7 @@ from linkwork.simulation.momentum.momentum import keep_present_momentum
 from linkwork.simulation.moving import moving_of
 from linkwork.spatial.memory import load3, load6, load9, store3
 from linkwork.spatial.rotations import ZERO3, add3, cross3, dot3, sub3
+from linkwork.spatial.vectors import to_world
 
 SOON = 1e-3  # of a step: bodies that meet earlier than this meet now; and the part in which they bounce
 MOST_BOUNCES = 4  # in a step, one after the other; what bounces more often comes to rest
@@ -35,14 +35,15 @@ RESTS_BELOW = 2.0  # of the slack in which bodies come to rest: nearer ones meet
 MOST_PARTS = 12  # of a step; the last one is all that is left
 
 
-@routine
-def one_step_by(table, h, method):
-    """One step of h [s], or none: OK or a failure, and the method that ended it.
+@kernel
+def try_integrator(table, h):
+    """One step of h [s], or none: OK or a failure. Leaves the method that ended it in `turns`.
 
     A part in which a body would go through another one is made again, as far as it was on its own side (`path_check`).
     """
     s = moving_of(table)
     t = contact_arrays_of(table)
+    method = s.counts[mv.METHOD]
     wish, debt = s.numbers[mv.SUBSTEP_WISH], s.numbers[mv.ENERGY_DEBT]
     soon = SOON * h if s.counts[mv.NEVER_WHIPS] == 0 else h  # then steps in which bodies meet are not cut
     left, span, status, by, last, parts, bounced = h, h, mv.OK, method, h, 0, 0
@@ -87,7 +88,8 @@ def one_step_by(table, h, method):
     if status != mv.OK:
         take_back_part(s, t)
         s.numbers[mv.SUBSTEP_WISH], s.numbers[mv.ENERGY_DEBT] = wish, debt
-    return status, by
+    t.turns[ca.ENDED_BY] = by
+    return status
 
 
 @inlined

@@ -1,23 +1,31 @@
 """Kernels that steps with contact call by their addresses, each compiled by itself (`core.calls`).
 
-The search and the solver are large, and integrators have kernels of their own: a step with contact is one kernel, whatever
-the integrator and whether contact or limits alone act, and calls the others. `contact_choice` finds the addresses.
+The search and the solver are large, and integrators have kernels of their own: the loop over steps and their parts is
+one kernel, whatever the integrator and whether contact or limits alone act, and calls the others. `contact_choice`
+finds the addresses.
 """
 
 from numba import types
 
 from linkwork.core.calls import TABLE, caller
 from linkwork.core.jit import inlined
-from linkwork.simulation.contact_step.arrays import CHECK_PATH, FIND, OWN_STEP, SOLVE, UPDATE, contact_arrays_of
+from linkwork.simulation.contact_step.arrays import CHECK_PATH, FIND, OWN_STEP, SOLVE, TRY, UPDATE, contact_arrays_of
 
 STEPS = types.UniTuple(types.int64, 2)(TABLE, types.float64, types.int64)
+TRIAL = types.int64(TABLE, types.float64)
 SEARCH = types.int64(TABLE, types.float64)
 PATH_CHECK = types.float64(TABLE, types.float64, types.float64, types.float64)
 SOLUTION = types.boolean(TABLE, types.float64, types.int64, types.int64)
 UPDATING = types.int64(TABLE, TABLE)
 
-_make_steps, _search, _check_path, _solve = caller(STEPS), caller(SEARCH), caller(PATH_CHECK), caller(SOLUTION)
-_update = caller(UPDATING)
+_try_step, _make_steps, _update = caller(TRIAL), caller(STEPS), caller(UPDATING)
+_search, _check_path, _solve = caller(SEARCH), caller(PATH_CHECK), caller(SOLUTION)
+
+
+@inlined
+def try_step(table, h):
+    """`step.try_euler`, or `by_integrator.try_integrator`."""
+    return _try_step(contact_arrays_of(table).calls[TRY], (table, h))
 
 
 @inlined

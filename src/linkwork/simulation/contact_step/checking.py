@@ -13,7 +13,7 @@ which contacts and limits met before they acted. That one cannot grow with impul
 
 import math
 
-from linkwork.contact.contact_list import BODY_A, BODY_B, COUNT, FRICTION, SHAPE_B
+from linkwork.contact.contact_list import COUNT, FRICTION
 from linkwork.contact.solver.laws import nearest_in_cone, size_of
 from linkwork.contact.solver.linear_systems import is_semidefinite
 from linkwork.contact.solver.problem import CONVERGED, ENERGY, RESIDUAL
@@ -21,13 +21,18 @@ from linkwork.contact.solver.rows import row_velocity
 from linkwork.core.jit import inlined, routine
 from linkwork.simulation.constrained.constraints import constraints_of
 from linkwork.simulation.contact_step import arrays as ca
-from linkwork.simulation.contact_step.arrays import contact_arrays_of, contacts_of, problem_of, sweeps_of, system_of
-from linkwork.simulation.contact_step.responses import to_world
-from linkwork.simulation.contact_step.sweeps.evaluating import ROUNDED
-from linkwork.simulation.contact_step.sweeps.memory import TOP_SPEED
+from linkwork.simulation.contact_step.arrays import (
+    contact_arrays_of,
+    contacts_of,
+    note_worst,
+    problem_of,
+    sweeps_of,
+    system_of,
+)
+from linkwork.simulation.contact_step.sweeps.memory import ROUNDED, TOP_SPEED
 from linkwork.simulation.moving import CONTACT_UNSOLVED, LATE_TOP, OK, moving_of
-from linkwork.spatial.memory import load3, load6, load9
-from linkwork.spatial.rotations import dot3
+from linkwork.spatial.memory import load6, load9
+from linkwork.spatial.vectors import to_world
 
 MADE = (
     1e-2  # of the energy that impulses exchange: more than this is made by impulses that are none; less is left to (32)
@@ -131,16 +136,3 @@ def residual_of_laws(contacts, count, problem, system, least):
         off = response * abs(max(y[r] - u / response, 0.0) - y[r])
         wrong = off if not off <= wrong else wrong
     return wrong / met if met > 0.0 else wrong
-
-
-@routine
-def note_worst(b, contacts):
-    """Which bodies press hardest in a solve that failed: for the message."""
-    b[ca.WORST_A] = -1.0
-    most = -1.0
-    for c in range(contacts.number[COUNT]):
-        size = dot3(load3(contacts.impulse, c, 0), load3(contacts.impulse, c, 0))
-        if not size <= most:
-            most = size if size < math.inf else math.inf
-            b[ca.WORST_A], b[ca.WORST_B] = contacts.ids[c, BODY_A], contacts.ids[c, BODY_B]
-            b[ca.WORST_SHAPE] = contacts.ids[c, SHAPE_B]

@@ -9,14 +9,16 @@ Where a region is chosen by its tolerance alone, such a step is taken back, the 
 found, and the step is made again.
 """
 
+import math
+
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.simulation.contact_step import arrays as ca
 from linkwork.simulation.contact_step.arrays import begin_count, contact_arrays_of, searches
-from linkwork.simulation.contact_step.by_integrator import one_step_by
-from linkwork.simulation.contact_step.calling import update_region
+from linkwork.simulation.contact_step.calling import try_step, update_region
 from linkwork.simulation.contact_step.search.contact_events import is_update_due
 from linkwork.simulation.contact_step.shortening import begin_part_of, begin_parts, end_part, take_back_step
-from linkwork.simulation.contact_step.step import note_euler_efforts, note_limits, try_contact_step
+from linkwork.simulation.integrators.euler import note_efforts as note_euler_efforts
+from linkwork.simulation.loading.acting import BY_LIMIT
 from linkwork.simulation.moving import (
     CONTACTS_BEGIN,
     CONTACTS_CHANGED,
@@ -31,6 +33,8 @@ from linkwork.simulation.moving import (
 )
 from linkwork.simulation.stepping.driver import make_steps
 from linkwork.simulation.stepping.integrator import nothing_after
+from linkwork.spatial.memory import load3
+from linkwork.spatial.rotations import dot3
 
 
 @inlined
@@ -93,6 +97,28 @@ def note_efforts(table, h):
     note_limits(table, h, t.balance[ca.LAST_PART])
 
 
+@routine
+def note_limits(table, h, last):
+    """What limits did in the last step of h [s]: their impulses over h; and whether bodies went around in its last part."""
+    s = moving_of(table)
+    t = contact_arrays_of(table)
+    note_turns(s, t, last)
+    for j in range(s.v.shape[0]):
+        s.acted[j, BY_LIMIT] = (t.limit_sums[t.model_dof[j], 0] - t.limit_sums[t.model_dof[j], 1]) / h
+
+
+@inlined
+def note_turns(s, t, h):
+    """Which body turns most by forces alone, if that is more than once around in h [s]: no law of contact sees that."""
+    t.counts[ca.TURNED] = 0
+    most = (2.0 * math.pi / h) ** 2
+    for i in range(s.tree.shape[0]):
+        w = load3(t.twists, i, 0)
+        if dot3(w, w) > most:
+            most = dot3(w, w)
+            t.counts[ca.TURNED] = i + 1
+
+
 _advance = make_steps(next_step, begin_steps, nothing_after, note_efforts)
 
 
@@ -112,14 +138,7 @@ def one_step(table, h):
     begin_count(table)
     while length > 0.0:
         begin_part_of(table, h, length)
-        status, turns[ca.ENDED_BY] = try_step(table, length, method)
+        turns[ca.ENDED_BY] = method
+        status = try_step(table, length)
         status, left, length = end_part(table, h, left, length, status)
     return status
-
-
-@inlined
-def try_step(table, h, method):
-    """A step of h [s] at once, or none: OK or why it failed, and the method that ended it."""
-    if method == SEMI_IMPLICIT_EULER:
-        return try_contact_step(table, h), method
-    return one_step_by(table, h, method)

@@ -20,7 +20,6 @@ from linkwork.simulation.constrained.constraints import constraints_of, is_const
 from linkwork.simulation.contact_step.arrays import SLOTS, contact_arrays_of, problem_of
 from linkwork.simulation.contact_step.impulses import find_impulses
 from linkwork.simulation.contact_step.problem import assemble_problem, free_motion, near_limits, reassemble_problem
-from linkwork.simulation.contact_step.responses import to_body
 from linkwork.simulation.contact_step.switching import note_evaluation, switch_motors
 from linkwork.simulation.loading.accelerate import (
     AT_END,
@@ -32,7 +31,7 @@ from linkwork.simulation.loading.accelerate import (
 from linkwork.simulation.loading.motor_law import motor_law
 from linkwork.simulation.moving import IMPLICIT, LIMITED, MOTORS, OK, moving_of
 from linkwork.spatial.memory import add_to6, load3, load6, load9, store6
-from linkwork.spatial.vectors import ZERO6, dot6, wrench_to_parent
+from linkwork.spatial.vectors import ZERO6, dot6, to_body, wrench_to_parent
 
 MOST_TURNS = 25  # solves for the limits of motors; few steps need more than two
 WHOLE_TURNS = 3  # of them that may go all of the way where (23) falls, or says nothing: friction is not a part of it

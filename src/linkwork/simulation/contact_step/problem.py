@@ -17,12 +17,13 @@ from linkwork.model.layout import COMPOUND, DOF, HELICAL, KIND, PARENT, Q, V
 from linkwork.simulation.constrained.constraints import constraints_of
 from linkwork.simulation.contact_step import arrays as ca
 from linkwork.simulation.contact_step.arrays import contact_arrays_of, contacts_of, problem_of, size_problem
-from linkwork.simulation.contact_step.responses import response_matrix, switch_responses, to_world, unmark_paths
+from linkwork.simulation.contact_step.responses import response_matrix, switch_responses, unmark_paths
 from linkwork.simulation.integrators.euler import speed_up
 from linkwork.simulation.loading.accelerate import move_placed
 from linkwork.simulation.moving import CONTACTS_GROW, OK, moving_of
 from linkwork.spatial.memory import load3, load6, load9, store3, store6
 from linkwork.spatial.rotations import add3, cross3, scale3, sub3
+from linkwork.spatial.vectors import to_world
 
 # For sweeps over all bodies to take less time than a matrix of responses, made and eliminated:
 BODIES_PER_CONTACT = 6  # at most

@@ -5,49 +5,29 @@ an impulse may act on a joint coordinate: u = τ - Sᵀp.
 """
 
 from linkwork.core.jit import inlined, routine
-from linkwork.dynamics.aba import D_D, DINV, P_, R_, S_D, U_, U_D
-from linkwork.dynamics.joint_lanes import mix_lanes, push_lanes
-from linkwork.model.kernels.joint_kernels import helical_twist
-from linkwork.model.layout import DOF, HELICAL, KIND, PARENT, V
+from linkwork.model.layout import PARENT
 from linkwork.simulation.constrained.constraints import constraints_of
 from linkwork.simulation.constrained.coupling_forces import project_couplings
-from linkwork.simulation.constrained.responses import clear_members, mark_paths, pull_down, push_up, respond_all
+from linkwork.simulation.constrained.responses import (
+    clear_members,
+    mark_paths,
+    pull_down,
+    push_up,
+    respond_all,
+    response_along_path,
+)
 from linkwork.simulation.contact_step.arrays import (
     FIRST_MARK,
-    LEFT_ON_JOINT,
     SLOTS,
-    WIDE,
     contact_arrays_of,
     problem_of,
 )
 from linkwork.simulation.moving import moving_of
-from linkwork.spatial.memory import add_to6, load3, load6, load9, store6
-from linkwork.spatial.rotations import matvec3, tmatvec3
+from linkwork.spatial.memory import add_to6, load6, load9, store6
 from linkwork.spatial.simd import (
-    add_outer,
-    combine,
-    lane_vector,
-    load_rows,
-    negate6,
-    no_rows,
-    six_lanes,
-    splat,
-    store_rows,
-    vload,
-    vstore,
-    wrench_rows_to_parent,
+    LANES,
 )
-from linkwork.spatial.vectors import ZERO6, join, scale6
-
-
-@inlined
-def to_world(R, a):
-    return join(matvec3(R, (a[0], a[1], a[2])), matvec3(R, (a[3], a[4], a[5])))
-
-
-@inlined
-def to_body(R, a):
-    return join(tmatvec3(R, (a[0], a[1], a[2])), tmatvec3(R, (a[3], a[4], a[5])))
+from linkwork.spatial.vectors import ZERO6, scale6, to_body, to_world
 
 
 @routine
@@ -85,7 +65,7 @@ def response_matrix(table, limits, out):
             x.members[path] = i
             path += 1
             i = s.tree[i, PARENT]
-        response_along_path(s, t, x.members, path, b, base)
+        response_along_path(s, x.members, path, b, base, t.carry, t.own, t.columns)
         write_body_rows(t, m, k, above, first, done, out)
     unmark_paths(table)
     if x.offset.shape[0] > 0:
@@ -206,82 +186,6 @@ def unmark_paths(table):
             i = s.tree[i, PARENT]
 
 
-@routine
-def response_along_path(s, t, members, path, b, base):
-    """Pᵀ in `carry` and Σ in `own` of contact body b: six unit impulses in world axes go up its path at once.   (17)
-
-    members: the `path` bodies from b to right below `base`, the next contact body above, -1: the world.
-    """
-    X = turned_units(load9(s.world, b, 0))
-    own = no_rows()
-    for e in range(path):
-        i = members[e]
-        if s.tree[i, KIND] == HELICAL:
-            X, own = pass_hinge(s, i, X, own)
-        else:
-            store_rows(t.columns, 0, X)
-            store_rows(t.own, 0, own)
-            pass_joint(s, t, i)
-            X = load_rows(t.columns, 0)
-            own = load_rows(t.own, 0)
-        if s.tree[i, PARENT] >= 0:  # the world does not move
-            X = wrench_rows_to_parent(load9(s.work, i, R_), load3(s.work, i, P_), X)
-    store_rows(t.own, 0, own)
-    if base >= 0:
-        store_rows(t.carry, 0, rows_to_world(load9(s.world, base, 0), X))
-
-
-@inlined
-def turned_units(R):
-    """Six unit impulses in world axes as bias wrenches in axes R: columns of six rows."""
-    return (
-        lane_vector((-R[0], -R[3], -R[6], 0.0, 0.0, 0.0), 0.0),
-        lane_vector((-R[1], -R[4], -R[7], 0.0, 0.0, 0.0), 0.0),
-        lane_vector((-R[2], -R[5], -R[8], 0.0, 0.0, 0.0), 0.0),
-        lane_vector((0.0, 0.0, 0.0, -R[0], -R[3], -R[6]), 0.0),
-        lane_vector((0.0, 0.0, 0.0, -R[1], -R[4], -R[7]), 0.0),
-        lane_vector((0.0, 0.0, 0.0, -R[2], -R[5], -R[8]), 0.0),
-    )
-
-
-@inlined
-def rows_to_world(R, X):
-    """Columns of X, bias wrenches in axes R, as impulses in world axes."""
-    return (
-        -R[0] * X[0] - R[1] * X[1] - R[2] * X[2],
-        -R[3] * X[0] - R[4] * X[1] - R[5] * X[2],
-        -R[6] * X[0] - R[7] * X[1] - R[8] * X[2],
-        -R[0] * X[3] - R[1] * X[4] - R[2] * X[5],
-        -R[3] * X[3] - R[4] * X[4] - R[5] * X[5],
-        -R[6] * X[3] - R[7] * X[4] - R[8] * X[5],
-    )
-
-
-@inlined
-def pass_hinge(s, i, X, own):
-    """Columns of bias wrenches X on body i → what they are above its joint of one coordinate; Σ grows by u D⁻¹ uᵀ."""
-    d = s.work[i, DINV]
-    u, X = push_lanes(helical_twist(s.body, i), load6(s.work, i, U_), d, splat(0.0), X, X)
-    return X, add_outer(own, six_lanes(u), d * u)
-
-
-@routine
-def pass_joint(s, t, i):
-    """The same for any joint, in memory: X in `columns`, Σ in `own`."""
-    j, n = s.tree[i, V], s.tree[i, DOF]
-    D = s.dof_work[:, D_D : D_D + 6]
-    X = load_rows(t.columns, 0)
-    own = load_rows(t.own, 0)
-    for d in range(n):
-        vstore(t.columns, LEFT_ON_JOINT + WIDE * d, combine(negate6(load6(s.dof_work, j + d, S_D)), X))
-    for d in range(n):
-        x = mix_lanes(D, j, d, n, t.columns, LEFT_ON_JOINT, WIDE)
-        X = add_outer(X, load6(s.dof_work, j + d, U_D), x)
-        own = add_outer(own, six_lanes(vload(t.columns, LEFT_ON_JOINT + WIDE * d)), x)
-    store_rows(t.columns, 0, X)
-    store_rows(t.own, 0, own)
-
-
 @inlined
 def write_body_rows(t, m, k, above, first, done, out):
     """Rows of contact body k: responses of bodies and limits before it, and of itself, and their mirror image.   (17)
@@ -292,8 +196,8 @@ def write_body_rows(t, m, k, above, first, done, out):
     own, P = t.own, t.carry
     for a in range(6):
         if above >= 0:
-            p0, p1, p2 = P[a], P[WIDE + a], P[2 * WIDE + a]
-            p3, p4, p5 = P[3 * WIDE + a], P[4 * WIDE + a], P[5 * WIDE + a]
+            p0, p1, p2 = P[a], P[LANES + a], P[2 * LANES + a]
+            p3, p4, p5 = P[3 * LANES + a], P[4 * LANES + a], P[5 * LANES + a]
             for n in range(row):
                 upper = p0 * out[A, n] + p1 * out[A + 1, n] + p2 * out[A + 2, n]
                 out[row + a, n] = upper + (p3 * out[A + 3, n] + p4 * out[A + 4, n] + p5 * out[A + 5, n])
@@ -309,10 +213,10 @@ def write_body_rows(t, m, k, above, first, done, out):
             out[row + a, 6 * m + n] += t.joint[n - first, a]
     for a in range(6):
         for d in range(a + 1):
-            value = 0.5 * (own[WIDE * a + d] + own[WIDE * d + a])
+            value = 0.5 * (own[LANES * a + d] + own[LANES * d + a])
             if above >= 0:
                 for c in range(6):
-                    value += out[row + a, A + c] * P[WIDE * c + d]
+                    value += out[row + a, A + c] * P[LANES * c + d]
             out[row + a, row + d] = value
             out[row + d, row + a] = value
     for n in range(row):

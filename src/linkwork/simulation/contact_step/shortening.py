@@ -10,9 +10,8 @@ from linkwork.contact.contact_list import forget_sums, settle_sums, take_back_co
 from linkwork.core.jit import inlined, routine
 from linkwork.simulation import moving as mv
 from linkwork.simulation.contact_step import arrays as ca
-from linkwork.simulation.contact_step.arrays import contact_arrays_of, contacts_of
+from linkwork.simulation.contact_step.arrays import contact_arrays_of, contacts_of, note_worst
 from linkwork.simulation.contact_step.balance import check_balance, limit_gains
-from linkwork.simulation.contact_step.checking import note_worst
 from linkwork.simulation.moving import moving_of
 from linkwork.simulation.stepping.saving import put_back, save_state
 

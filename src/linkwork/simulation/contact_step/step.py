@@ -1,9 +1,7 @@
 """One step of a linkage that touches itself, the world and the limits of its joints: semi-implicit Euler."""
 
-import math
-
 from linkwork.contact.contact_list import sum_part, take_back_contacts
-from linkwork.core.jit import inlined, routine
+from linkwork.core.jit import kernel, routine
 from linkwork.simulation.contact_step import arrays as ca
 from linkwork.simulation.contact_step.arrays import contact_arrays_of, contacts_of, next_impact, searches
 from linkwork.simulation.contact_step.balance import open_balance
@@ -26,14 +24,11 @@ from linkwork.simulation.integrators.variational.variational import begin as beg
 from linkwork.simulation.integrators.variational.variational import resume as resume_variational
 from linkwork.simulation.integrators.whipping import end_flight, whips
 from linkwork.simulation.loading.accelerate import AT_END
-from linkwork.simulation.loading.acting import BY_LIMIT
 from linkwork.simulation.momentum.momentum import add_impulses
 from linkwork.simulation.moving import KEEPS_MOMENTUM, OK, RULE, moving_of
 from linkwork.simulation.stepping.driver import make_finish
 from linkwork.simulation.stepping.evaluate_loops import close_any, evaluate_any
 from linkwork.simulation.stepping.saving import save_start
-from linkwork.spatial.memory import load3
-from linkwork.spatial.rotations import dot3
 
 MOST_PARTS = 8  # of a step in which fast bodies meet; the last one is all that is left
 SOON = 1e-3  # of a step: bodies that meet earlier than this meet now
@@ -41,17 +36,7 @@ SHORT_OF = 1e-9  # of the time until they meet: a part ends right before
 CUT = -100  # says to `finish` that a part is to be taken back
 
 finish = make_finish(euler.EULER)
-begin_step, note_euler_efforts = euler.begin, euler.note_efforts
-
-
-@routine
-def note_limits(table, h, last):
-    """What limits did in the last step of h [s]: their impulses over h; and whether bodies went around in its last part."""
-    s = moving_of(table)
-    t = contact_arrays_of(table)
-    note_turns(s, t, last)
-    for j in range(s.v.shape[0]):
-        s.acted[j, BY_LIMIT] = (t.limit_sums[t.model_dof[j], 0] - t.limit_sums[t.model_dof[j], 1]) / h
+begin_step = euler.begin
 
 
 @routine
@@ -65,20 +50,8 @@ def sum_impulses(table, h):
         t.limit_sums[place, 2 + side] += t.limit_impulse[place, side]
 
 
-@inlined
-def note_turns(s, t, h):
-    """Which body turns most by forces alone, if that is more than once around in h [s]: no law of contact sees that."""
-    t.counts[ca.TURNED] = 0
-    most = (2.0 * math.pi / h) ** 2
-    for i in range(s.tree.shape[0]):
-        w = load3(t.twists, i, 0)
-        if dot3(w, w) > most:
-            most = dot3(w, w)
-            t.counts[ca.TURNED] = i + 1
-
-
-@routine
-def try_contact_step(table, h):
+@kernel
+def try_euler(table, h):
     """A step of h [s] at once, or none: OK or why it failed.
 
     It is cut where two fast bodies meet on the way, far from where they are now: the point between them would have

@@ -15,12 +15,12 @@ from linkwork.model.layout import ARMATURE, DOF, V
 from linkwork.simulation.constrained.constraints import constraints_of, is_constrained
 from linkwork.simulation.constrained.responses import clear_members, mark_paths, respond_all
 from linkwork.simulation.contact_step.arrays import DRIVE, FREE_QDD, MOST_SWITCHED, RESISTS, contact_arrays_of
-from linkwork.simulation.contact_step.responses import take_off_switch, to_world
+from linkwork.simulation.contact_step.responses import take_off_switch
 from linkwork.simulation.integrators.euler import speed_up
 from linkwork.simulation.loading.accelerate import AT_END, joint_efforts
 from linkwork.simulation.moving import moving_of
 from linkwork.spatial.memory import add_to6, load6, load9, store6
-from linkwork.spatial.vectors import scale6
+from linkwork.spatial.vectors import scale6, to_world
 
 LEAST_LEFT = 1e-3  # m of (40), least: where a motor held nearly all of what its joint resists with, digits go
 

@@ -18,11 +18,11 @@ from linkwork.simulation.constrained.calling import force_loops_again
 from linkwork.simulation.constrained.constraints import is_constrained
 from linkwork.simulation.contact_step.arrays import contact_arrays_of
 from linkwork.simulation.contact_step.problem import free_motion
-from linkwork.simulation.contact_step.responses import to_world
 from linkwork.simulation.loading.accelerate import apply_loads, place_and_move
 from linkwork.simulation.moving import OK, moving_of
 from linkwork.spatial.memory import load3, load9, store6
 from linkwork.spatial.rotations import cross3, dot3
+from linkwork.spatial.vectors import to_world
 
 FAST = 0.03  # [rad] in a step: what gains less than a thousandth of its energy by Euler's rule
 FASTEST = (

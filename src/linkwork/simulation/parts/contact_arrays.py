@@ -7,6 +7,7 @@ import numpy as np
 from linkwork.core.arrays import lazy_zeros
 from linkwork.simulation.contact_step import arrays as ca
 from linkwork.simulation.contact_step.arrays import ContactArrays
+from linkwork.spatial.simd import LANES
 
 
 def allocate_contact_arrays(
@@ -32,9 +33,9 @@ def allocate_contact_arrays(
         joint_impulse=np.zeros(freedoms),
         recent=np.zeros((ca.MOST_RECENT, ca.RECENT_COLUMNS), dtype=np.int64),
         recent_at=np.zeros((ca.MOST_RECENT, 4)),
-        carry=np.zeros(6 * ca.WIDE),
-        own=np.zeros(6 * ca.WIDE),
-        columns=np.zeros(12 * ca.WIDE),
+        carry=np.zeros(6 * LANES),
+        own=np.zeros(6 * LANES),
+        columns=np.zeros(12 * LANES),
         joint=np.zeros((12, 6)),
         evaluated=np.zeros((ca.EVALUATED, freedoms)),
         switches=np.zeros(2, dtype=np.int64),

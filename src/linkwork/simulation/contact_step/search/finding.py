@@ -9,8 +9,13 @@ from linkwork.contact.volumes import Volumes, carried_twist, twist_reach
 from linkwork.core.bundles import reader
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.simulation.contact_step import arrays as ca
-from linkwork.simulation.contact_step.arrays import SearchNumbers, contact_arrays_of, contacts_of, search_numbers_of
-from linkwork.simulation.contact_step.checking import note_worst
+from linkwork.simulation.contact_step.arrays import (
+    SearchNumbers,
+    contact_arrays_of,
+    contacts_of,
+    note_worst,
+    search_numbers_of,
+)
 from linkwork.simulation.contact_step.search.patches import spread_patches
 from linkwork.simulation.contact_step.search.placing import find_moving_bodies, place_open_nodes
 from linkwork.simulation.contact_step.search.rigid_groups import (

@@ -24,7 +24,6 @@ from linkwork.core.jit import inlined, kernel, routine
 from linkwork.model.kernels.joint_kernels import body_pose
 from linkwork.simulation.contact_step import arrays as ca
 from linkwork.simulation.contact_step.arrays import contact_arrays_of, contacts_of
-from linkwork.simulation.contact_step.responses import to_world
 from linkwork.simulation.contact_step.search.finding import finder_of
 from linkwork.simulation.contact_step.search.placing import place_open_nodes
 from linkwork.simulation.contact_step.search.rigid_groups import GROUPS_BELOW, rigid_group_below, rigid_group_pose
@@ -33,7 +32,7 @@ from linkwork.simulation.moving import COMPOSITES_READY, moving_of
 from linkwork.simulation.stepping.saving import take_back_state
 from linkwork.spatial.memory import load3, load9, store3, store6, store9
 from linkwork.spatial.rotations import dot3, matmul3, matrix_quaternion, quaternion_log, scale3, sub3, transpose3
-from linkwork.spatial.vectors import join
+from linkwork.spatial.vectors import join, to_world
 
 SHORTEST = 2.0**-8  # of a step: a part that is not made shorter, whatever goes through on it
 SHORTER = 0.7  # at most so much of a part is tried next

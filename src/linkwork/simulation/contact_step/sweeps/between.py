@@ -1,23 +1,18 @@
-"""Contacts between two bodies of the linkage, and loops: what they add to the elimination of the tree, and their own
-responses.
+"""Contacts between two bodies of the linkage, and loops: their part of the eliminated matrix, and their own responses.
 
-A row with the wrenches f_a and f_b of a unit impulse on its bodies answers velocities u = f_a·v_a + f_b·v_b by -G u. So it
-adds f G fᵀ to the block of each body, and couples the two by f_a G f_bᵀ (`dynamics.tree_couplings`). Its own response comes
-from the joints between its bodies and the one where their paths to the world meet, and from the response Λ of that one:
-
-    K = Σ u D⁻¹ u + (p_a + p_b)·Λ (p_a + p_b)        u, p: of (2) of `dynamics.tree_elimination`
-"""
+A row with the wrenches f_a and f_b of a unit impulse on its bodies responds to velocities u = f_a·v_a + f_b·v_b by
+impulses -G u. So it adds f G fᵀ to the block of each body, and couples the two by f_a G f_bᵀ
+(`dynamics.tree_couplings`). Its own response is that between its two bodies (`dynamics.tree_elimination`)."""
 
 from linkwork.core.jit import inlined, routine
-from linkwork.dynamics.joint_solve import push_freedom
 from linkwork.dynamics.tree_couplings import add_coupling, couple
-from linkwork.dynamics.tree_factor import BLOCK, ROW, add_numbers, load_numbers, shift_up
-from linkwork.model.layout import DOF, PARENT, V
+from linkwork.dynamics.tree_elimination import response_between
+from linkwork.dynamics.tree_factor import BLOCK, ROW, add_numbers
 from linkwork.simulation.contact_step.sweeps.points import push_of_row
-from linkwork.spatial.inertia import block_plus_outer, block_times_twist
-from linkwork.spatial.memory import load3, load6, load9
+from linkwork.spatial.inertia import block_plus_outer
+from linkwork.spatial.memory import load9
 from linkwork.spatial.simd import add_outer, flat6, load_rows, store_rows, vload
-from linkwork.spatial.vectors import ZERO6, add6, dot6, scale6
+from linkwork.spatial.vectors import ZERO6, scale6
 
 SIDE, CONTACT = 3 * ROW, 6 * ROW  # numbers of the wrenches of one side of a contact, and of both
 NONE = (ZERO6, ZERO6, ZERO6, ZERO6, ZERO6, ZERO6)
@@ -98,38 +93,6 @@ def add_loop_row(F, stiff, a, f, b, g):
         add_numbers(F.block, b, block_plus_outer(NONE, g_stiff, g))
     if a >= 0 and b >= 0:
         add_coupling(F, a, b, block_plus_outer(NONE, f_stiff, g), block_plus_outer(NONE, g_stiff, f))
-
-
-@inlined
-def climb(tree, F, i, p, q, K):
-    """Two wrenches on body i, handed to its parent; what its joint adds to the response of one to the other."""
-    j = tree[i, V]
-    for d in range(j + tree[i, DOF] - 1, j - 1, -1):
-        s, U = load6(F.S, d, 0), load6(F.U, d, 0)
-        u, p = push_freedom(s, U, F.Dinv[d], 0.0, p)
-        v, q = push_freedom(s, U, F.Dinv[d], 0.0, q)
-        K += u * v * F.Dinv[d]
-    r = load3(F.r, i, 0)
-    return shift_up(r, p), shift_up(r, q), K
-
-
-@routine
-def response_between(tree, F, a, f_a, g_a, b, f_b, g_b):
-    """Velocity of the row of wrenches g per impulse on that of f, of two rows between the same bodies; -1: the world.
-
-    The tree is eliminated alone, and its blocks are responses of bodies to impulses on them.
-    """
-    K = 0.0
-    while a != b:
-        if a > b:
-            f_a, g_a, K = climb(tree, F, a, f_a, g_a, K)
-            a = tree[a, PARENT]
-        else:
-            f_b, g_b, K = climb(tree, F, b, f_b, g_b, K)
-            b = tree[b, PARENT]
-    if a >= 0:
-        K += dot6(add6(g_a, g_b), block_times_twist(load_numbers(F.block, a), add6(f_a, f_b)))
-    return K
 
 
 @routine

@@ -20,6 +20,7 @@ from linkwork.simulation.contact_step.sweeps.memory import (
     COULOMB,
     LEAD,
     LOOP_ROWS,
+    ROUNDED,
     SETS,
     TOP_SPEED,
 )
@@ -28,9 +29,6 @@ from linkwork.spatial.memory import store9
 
 LOOP_SOFT = 1e-6  # softness of loops, of their own response
 BY_SPEED = 0.1  # what a speed that is wrong counts, as a part of the largest that met, beside an impulse
-ROUNDED = (
-    1e-9  # of the speeds of bodies: what met counts no less, or rounding of velocities that agree would be a residual
-)
 LARGEST = 1e3  # of the impulses that would stop one contact alone: more do not make a residual small
 
 

@@ -54,6 +54,9 @@ ALONE = 2 * ROW  # numbers of a freedom in `alone`
 SWEEPS_MADE, IS_SINGULAR, LOOP_ROWS, IS_DENSE, HAS_MATRIX = range(5)
 CHANGED = 5  # contacts and limits that act otherwise than at the last evaluation
 TOP_SPEED = 0  # of `scales`: largest speed of a row, each body's part counted by its size [m/s]
+ROUNDED = (
+    1e-9  # of the speeds of bodies: what met counts no less, or rounding of velocities that agree would be a residual
+)
 ALONG_A, ALONG_B, LEAD, ACROSS = range(4)  # columns of `lead`
 CONVEX, COULOMB, SETS = range(3)  # laws that give impulses for velocities, see `newton`
 

@@ -6,7 +6,7 @@ from linkwork.contact.solver.rows import NO_RESPONSE, TOGETHER, fill_delassus, f
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.aba import P_, S_D
 from linkwork.dynamics.tree_couplings import ASKED, ask_for, clear_couplings, couple, is_same_tree, order_least_coupled
-from linkwork.dynamics.tree_elimination import own_responses_root_to_leaf
+from linkwork.dynamics.tree_elimination import own_responses_root_to_leaf, response_between
 from linkwork.dynamics.tree_factor import load_numbers, store_numbers
 from linkwork.model.kernels.joint_kernels import helical_twist
 from linkwork.model.layout import ARMATURE, DOF, FREE, HELICAL, INERTIA, KIND, PARENT, V
@@ -20,8 +20,7 @@ from linkwork.simulation.contact_step.arrays import (
     sweeps_of,
     system_of,
 )
-from linkwork.simulation.contact_step.responses import to_world
-from linkwork.simulation.contact_step.sweeps.between import contact_response, note_pushes, response_between
+from linkwork.simulation.contact_step.sweeps.between import contact_response, note_pushes
 from linkwork.simulation.contact_step.sweeps.linear import eliminate_alone
 from linkwork.simulation.contact_step.sweeps.memory import (
     HAS_MATRIX,
@@ -43,7 +42,7 @@ from linkwork.spatial.lane_moves import store_row
 from linkwork.spatial.memory import load3, load6, load9, load10, store3, store6
 from linkwork.spatial.rotations import ZERO3, matvec3, rotate_symmetric
 from linkwork.spatial.simd import unit_lane
-from linkwork.spatial.vectors import ZERO6, add6, dot6
+from linkwork.spatial.vectors import ZERO6, add6, dot6, to_world
 
 
 @routine

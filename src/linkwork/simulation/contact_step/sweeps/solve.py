@@ -3,7 +3,6 @@
 import math
 
 from linkwork.contact.contact_list import GAP
-from linkwork.contact.solver.impacts import solve_impacts
 from linkwork.contact.solver.laws import size_of
 from linkwork.contact.solver.problem import (
     CONTACTS,
@@ -47,31 +46,20 @@ STILL = 10.0  # times the tolerance of impulses, of the velocities that they mak
 
 @kernel
 def solve_contacts(table, h, limits, what):
-    """what: IMPULSES of a step, into problem.impulse, contacts.impulse, system.report; or PUSH, of a step that is solved,
-    into problem.push. True if it converged."""
-    t = contact_arrays_of(table)
-    w = sweeps_of(table)
-    problem = problem_of(table)
-    system = system_of(table)
-    count = problem.slot.shape[0]
+    """law="coupled". what: IMPULSES of a step, into problem.impulse, contacts.impulse, system.report; or PUSH, of a step
+    that is solved, into problem.push. True if it converged."""
+    count = problem_of(table).slot.shape[0]
     if what == ca.PUSH:
         push_apart(table, h, count, limits)
         return True
     begin(table, h, count, limits)
-    if t.counts[ca.LAW] == ca.COUPLED:
-        solve_coupled(table, count, limits)
-    else:
-        solve_impacts(contacts_of(table), problem, system, all_rows(w, count, limits), h, t.settings)
-        for r in range(all_rows(w, count, limits)):
-            w.eta[r] = system.y[r]
-    store_results(table, count, limits)
-    gather(table, count, limits, w.eta, problem.impulse)
-    return system.report[CONVERGED] > 0.0
+    solve_coupled(table, count, limits)
+    return store_results(table, count, limits)
 
 
 @routine
 def solve_coupled(table, count, limits):
-    """law="coupled": all contacts, limits and loops together; impulses in `eta`, velocities in `u`."""
+    """All contacts, limits and loops together; impulses in `eta`, velocities in `u`."""
     t = contact_arrays_of(table)
     w = sweeps_of(table)
     system = system_of(table)
@@ -249,7 +237,7 @@ def note_states(table, count, limits, tolerance):
 
 @routine
 def store_results(table, count, limits):
-    """Impulses in world axes, for the next step and for the report."""
+    """Impulses in world axes, for the next step and for the report, and on contact bodies; whether the solve converged."""
     w = sweeps_of(table)
     contacts = contacts_of(table)
     problem = problem_of(table)
@@ -259,6 +247,8 @@ def store_results(table, count, limits):
         problem.limit_impulse[k] = w.eta[3 * count + k]
     for k in range(w.counts[LOOP_ROWS]):
         problem.loop_impulse[k] = w.eta[3 * count + limits + k]
+    gather(table, count, limits, w.eta, problem.impulse)
+    return system_of(table).report[CONVERGED] > 0.0
 
 
 @inlined
