@@ -42,7 +42,8 @@ ELIMINATIONS = (
 LOOP_FORCES = (
     # Of steps, constrained_dynamics, quasi-statics and haptics, whatever they know A and a from.
     ("loops/forces.py", "solve_loops"),
-    # With contacts and limits, as rows of their problem.
+    # With contacts and limits, as rows of their problem; and before the room of the contact step had that name.
+    ("simulation/contact_step/problem.py", "assemble_problem"),
     ("simulation/touching/problem.py", "pose_problem"),
     # As it stood before it took its solution from there.
     ("simulation/constrained/loop_forces.py", "force_loops_by", "solve_semidefinite"),
@@ -50,6 +51,10 @@ LOOP_FORCES = (
 KERNELS = {  # modules of the kernels that a step calls, before and after they moved
     "full Euler step": ("simulation.stepping.trees.euler", "simulation.advance"),
     "adaptive step with contact": (
+        # by Euler's rule and law="coupled"; other integrators and the other law have kernels of their own
+        "adaptive.dynamics.touching adaptive.dynamics.updating simulation.contact_step.driver "
+        "simulation.contact_step.step simulation.contact_step.search.finding "
+        "simulation.contact_step.search.path_check simulation.contact_step.sweeps.solve",
         "adaptive.dynamics.touching adaptive.dynamics.updating simulation.touching.driver "
         "simulation.touching.search.finding simulation.touching.search.way simulation.touching.sweeps.solve",
         "adaptive.dynamics.touching simulation.touching.driver simulation.touching.search.finding "

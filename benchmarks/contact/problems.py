@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
-from linkwork.simulation.touching import arrays as ta
+from linkwork.simulation.contact_step import arrays as ca
 
 from . import campaign
 from .scenes import CASES, CLOCK, adaptive, full, read
@@ -246,7 +246,7 @@ def judge(found: Found, run: Callable[[], Runner], begin: int, between: int, num
         ends = {}
         for name in solvers_of(runner.sim, k):
             sim = copied(runner.sim)
-            sim.view.contact.touch.counts[ta.FEWEST_BY_SWEEPS] = SOLVERS[name]
+            sim.view.contact.arrays.counts[ca.FEWEST_BY_SWEEPS] = SOLVERS[name]
             report = sim.step(runner.h)
             found.sweeps[name].append(report.contact.sweeps)
             found.missed[name] += report.contact.not_converged

@@ -9,7 +9,7 @@ import numpy as np
 
 import linkwork as lw
 from linkwork.core.jit import kernel
-from linkwork.simulation.touching.problem import pose_problem
+from linkwork.simulation.contact_step.problem import assemble_problem
 
 LINKS, ACTIVE, BEAMS = 500, 70, 70
 LENGTH, RADIUS, BEAM_RADIUS = 0.02, 0.004, 0.05  # [m]
@@ -19,10 +19,10 @@ REPEATS, ROUNDS = 50, 7
 
 
 @kernel
-def pose_again(table, count, n):
+def reassemble_problem(table, count, n):
     """Λ, rows and free velocities of the first `count` contacts of the last step, n times."""
     for _ in range(n):
-        pose_problem(table, count, 0)
+        assemble_problem(table, count, 0)
 
 
 def laid_down(times: int) -> lw.AdaptiveDynamics:
@@ -50,11 +50,11 @@ def laid_down(times: int) -> lw.AdaptiveDynamics:
 
 def time_of(sim: lw.AdaptiveDynamics, contacts: int) -> float:
     """Processor time of Λ [s]: the least of some rounds, since other programs can only add to it."""
-    pose_again(sim.view.table, contacts, 1)
+    reassemble_problem(sim.view.table, contacts, 1)
     found = []
     for _ in range(ROUNDS):
         start = time.thread_time()
-        pose_again(sim.view.table, contacts, REPEATS)
+        reassemble_problem(sim.view.table, contacts, REPEATS)
         found.append((time.thread_time() - start) / REPEATS)
     return float(np.min(found))
 

@@ -142,6 +142,7 @@ from linkwork.record.recording import Recording as Recording
 from linkwork.scene import Scene as Scene
 from linkwork.scene import run_scene as run_scene
 from linkwork.sensing.front import Sensors as Sensors
+from linkwork.simulation.contact_step.contact_state import ContactReport as ContactReport
 from linkwork.simulation.loading.actuating import Actuators as Actuators
 from linkwork.simulation.protocol import Report as Report
 from linkwork.simulation.protocol import RunReport as RunReport
@@ -150,7 +151,6 @@ from linkwork.simulation.reporting.along import along as along
 from linkwork.simulation.run import resume_run as resume_run
 from linkwork.simulation.run_loop import RunInterrupted as RunInterrupted
 from linkwork.simulation.thermal.langevin import Langevin as Langevin
-from linkwork.simulation.touching.front import ContactReport as ContactReport
 from linkwork.spatial.pose import Pose as Pose
 from linkwork.statics.buckling import Buckled as Buckled
 from linkwork.statics.buckling import buckling as buckling

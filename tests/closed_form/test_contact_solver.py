@@ -8,7 +8,7 @@ from tests.reference.contact_alone import solve_alone
 
 from linkwork.contact.contact_list import FRICTION, GAP, NORMAL, POINT, RESTITUTION, make_contacts
 from linkwork.contact.solver.allocation import make_problem, make_system
-from linkwork.contact.solver.linear_systems import ROW, solve_few
+from linkwork.contact.solver.linear_systems import ROW, solve_small
 from linkwork.contact.solver.problem import CONVERGED, ENERGY, RESIDUAL, SWEEPS
 from linkwork.core.jit import kernel
 
@@ -252,7 +252,7 @@ def test_planar_contacts_that_hang_together(rng):
 
 @kernel
 def solve_few_kernel(rows, n):
-    return solve_few(rows, n)
+    return solve_small(rows, n)
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 7, 8, 11, 15])

@@ -13,7 +13,7 @@ from benchmarks.adversary import contact_runs
 import linkwork as lw
 from linkwork.contact.tables import DISTANCES, SEARCHES
 from linkwork.simulation import moving
-from linkwork.simulation.touching.search.finding import DISTANCES_PER_SHAPE, MOST_DISTANCES, MOST_SEARCHES
+from linkwork.simulation.contact_step.search.finding import DISTANCES_PER_SHAPE, MOST_DISTANCES, MOST_SEARCHES
 
 
 def made_for_an_endless_step():

@@ -147,7 +147,7 @@ def test_a_solve_that_misses_its_tolerance_is_reported(kind):
     sim = simulate(kind, model, model.neutral(), lw.Contact())
     sim.step(1e-3, 5)
     before = sim.state
-    sim.view.contact.touch.settings[0] = math.nan  # a tolerance that no residual meets
+    sim.view.contact.arrays.settings[0] = math.nan  # a tolerance that no residual meets
     sim.step(1e-3, 5)
     assert sim.contact_report.not_converged == 5  # said, not hidden
     assert np.isfinite(sim.state.v).all()

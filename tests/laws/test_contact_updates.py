@@ -10,12 +10,12 @@ import pytest
 import linkwork as lw
 from linkwork.adaptive.dynamics.updates import Updates
 from linkwork.contact import contact_list as cl
-from linkwork.simulation.touching import arrays as ta
-from linkwork.simulation.touching.search.changes import grow_older, see_all
+from linkwork.simulation.contact_step import arrays as ca
+from linkwork.simulation.contact_step.search.contact_events import age_events, record_all_pressing
 
 from ..helpers.contact_setups import chain
 
-PATIENCE = 5
+BREAK_TIMEOUT = 5
 LINK = 0.05  # half the length of a link of `chain`, and so the largest half size of its shape [m]
 
 
@@ -27,8 +27,8 @@ class Watched:
         self.sim = lw.AdaptiveDynamics(
             model, model.neutral(), max_active_joints=2, contact=lw.Contact(), update_every=15
         )
-        self.contacts, self.touch = self.sim.view.contact.contacts, self.sim.view.contact.touch
-        self.sim.view.contact.watch(PATIENCE)
+        self.contacts, self.arrays = self.sim.view.contact.contacts, self.sim.view.contact.arrays
+        self.sim.view.contact.watch(BREAK_TIMEOUT)
         self.table_shape = 8
 
     def step(self, *pressing):
@@ -40,18 +40,18 @@ class Watched:
             self.contacts.data[k, cl.SIZE] = LINK
             self.contacts.impulse[k] = 0.0, 0.0, 1.0
         self.contacts.number[cl.COUNT] = len(pressing)
-        see_all(self.touch, self.contacts)
-        return bool(grow_older(self.touch))
+        record_all_pressing(self.arrays, self.contacts)
+        return bool(age_events(self.arrays))
 
     def settle(self):
         """The update that was asked for; steps pass until the next may be."""
-        self.sim.view.contact.watch(PATIENCE)
+        self.sim.view.contact.watch(BREAK_TIMEOUT)
 
 
 @pytest.fixture
 def watched():
     found = Watched()
-    for _ in range(PATIENCE):  # nothing presses, nothing changes
+    for _ in range(BREAK_TIMEOUT):  # nothing presses, nothing changes
         assert not found.step()
     return found
 
@@ -59,44 +59,44 @@ def watched():
 def test_a_new_contact_asks_at_once(watched):
     assert watched.step((0, 0.0))
     watched.settle()
-    assert not any(watched.step((0, 0.0)) for _ in range(4 * PATIENCE))
+    assert not any(watched.step((0, 0.0)) for _ in range(4 * BREAK_TIMEOUT))
 
 
 def test_changes_soon_after_an_update_wait_and_are_not_forgotten(watched):
     assert watched.step((0, 0.0))
     watched.settle()
-    asked = [watched.step((0, 0.0), (5, 0.5)) for _ in range(PATIENCE)]
-    assert asked == [False] * (PATIENCE - 1) + [True]
+    asked = [watched.step((0, 0.0), (5, 0.5)) for _ in range(BREAK_TIMEOUT)]
+    assert asked == [False] * (BREAK_TIMEOUT - 1) + [True]
 
 
 def test_a_contact_that_rattles_does_not_break(watched):
     watched.step((0, 0.0))
     watched.settle()
-    for step in range(6 * PATIENCE):
-        assert not watched.step(*([(0, 0.0)] if step % PATIENCE == 0 else []))
+    for step in range(6 * BREAK_TIMEOUT):
+        assert not watched.step(*([(0, 0.0)] if step % BREAK_TIMEOUT == 0 else []))
 
 
 def test_a_contact_breaks_after_so_many_steps_without_impulse(watched):
     watched.step((0, 0.0))
     watched.settle()
     watched.step((0, 0.0))
-    asked = [watched.step() for _ in range(PATIENCE)]
-    assert asked == [False] * (PATIENCE - 1) + [True]
-    assert watched.touch.counts[ta.KNOWN] == 0
+    asked = [watched.step() for _ in range(BREAK_TIMEOUT)]
+    assert asked == [False] * (BREAK_TIMEOUT - 1) + [True]
+    assert watched.arrays.counts[ca.RECENT] == 0
 
 
 def test_a_contact_that_slides_on_to_the_next_link_is_the_same(watched):
     """Links pass over one place of the table: no update, however many."""
     watched.step((0, 0.0))
     watched.settle()
-    for step in range(8 * PATIENCE):
-        assert not watched.step((step // PATIENCE, 0.01 * math.sin(step)))
+    for step in range(8 * BREAK_TIMEOUT):
+        assert not watched.step((step // BREAK_TIMEOUT, 0.01 * math.sin(step)))
 
 
 def test_a_contact_elsewhere_on_the_same_shape_is_another(watched):
     watched.step((0, 0.0))
     watched.settle()
-    for _ in range(PATIENCE):
+    for _ in range(BREAK_TIMEOUT):
         watched.step((0, 0.0))
     assert not watched.step((0, 0.0), (1, 1.9 * LINK))
     assert watched.step((0, 0.0), (1, 1.9 * LINK), (4, 4.0 * LINK))
@@ -105,15 +105,15 @@ def test_a_contact_elsewhere_on_the_same_shape_is_another(watched):
 def test_a_contact_breaks_where_no_other_is_left_near(watched):
     watched.step((0, 0.0), (1, 1.9 * LINK), (4, 8.0 * LINK))
     watched.settle()
-    left = [watched.step((0, 0.0), (4, 8.0 * LINK)) for _ in range(3 * PATIENCE)]
+    left = [watched.step((0, 0.0), (4, 8.0 * LINK)) for _ in range(3 * BREAK_TIMEOUT)]
     assert not any(left)
-    assert any(watched.step((0, 0.0)) for _ in range(PATIENCE + 1))
+    assert any(watched.step((0, 0.0)) for _ in range(BREAK_TIMEOUT + 1))
 
 
 def test_what_cannot_be_told_apart_counts_as_a_change(watched):
     """More pairs than the list has room for."""
-    watched.touch.known[:] = -7
-    watched.touch.counts[ta.KNOWN] = ta.MOST_KNOWN
+    watched.arrays.recent[:] = -7
+    watched.arrays.counts[ca.RECENT] = ca.MOST_RECENT
     assert watched.step((0, 0.0))
 
 
@@ -169,7 +169,7 @@ def test_a_checkpoint_with_other_known_contacts_is_refused():
     for name, bad in (
         ("known_contacts", np.zeros((1, 2), dtype=np.int64)),
         ("known_places", np.zeros((3, 4))),
-        ("known_contacts", np.zeros((ta.MOST_KNOWN + 1, 3), dtype=np.int64)),
+        ("known_contacts", np.zeros((ca.MOST_RECENT + 1, 3), dtype=np.int64)),
     ):
         with pytest.raises(lw.StateError, match="its contacts do not fit"):
             sim.restore({**saved, name: bad})

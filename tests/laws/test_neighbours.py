@@ -191,7 +191,7 @@ def test_an_open_mesh_on_a_base_is_its_hull(tmp_path):
 
 
 def test_more_contacts_than_memory_holds_are_an_error_that_says_so(monkeypatch):
-    from linkwork.simulation.touching import front
+    from linkwork.simulation.contact_step import contact_state
 
     linkage = lw.Linkage("boxes")
     box = lw.Box((0.1, 0.1, 0.1))
@@ -201,7 +201,7 @@ def test_more_contacts_than_memory_holds_are_an_error_that_says_so(monkeypatch):
     linkage.add_obstacle("floor", lw.Plane())
     model = linkage.compile()
     sim = lw.FullDynamics(model, model.neutral(), contact=lw.Contact())
-    monkeypatch.setattr(front, "has_memory_for", lambda rows: False)
+    monkeypatch.setattr(contact_state, "has_memory_for", lambda rows: False)
     with pytest.raises(lw.StateError, match="needs 80 contacts, more than memory holds"):
         sim.step(1e-3, 200)
     assert sim.steps_done > 0

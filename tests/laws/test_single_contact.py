@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from linkwork.simulation.touching.sweeps.one_by_one import solve_single
+from linkwork.simulation.contact_step.sweeps.one_by_one import solve_single
 
 CASES = 2000
 

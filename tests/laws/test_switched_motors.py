@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.simulation.touching import arrays as ta
+from linkwork.simulation.contact_step import arrays as ca
 
 from ..helpers.contact_setups import KINDS, simulate
 
@@ -56,7 +56,7 @@ def driven_sim(kind, seed, is_plain):
     model, driven = tree(seed, is_plain)
     sim = simulate(kind, model, model.neutral(), lw.Contact(friction=0.5, self_contact=False))
     if seed % 3 == 1:  # over the tree wherever that can be; beside couplings it cannot
-        sim.view.contact.touch.counts[ta.FEWEST_BY_SWEEPS] = 1
+        sim.view.contact.arrays.counts[ca.FEWEST_BY_SWEEPS] = 1
     rng = np.random.default_rng(seed)
     for name in driven:
         motor = sim.motors[name]
@@ -81,7 +81,7 @@ def test_steps_are_those_with_every_change_of_a_law_evaluated(kind):
             sim.advance(H)
             plain.advance(H)
             touched += len(sim.contacts)
-            switched += int(sim.view.contact.touch.switches[0])
+            switched += int(sim.view.contact.arrays.switches[0])
             scale = max(scale, np.abs(before.v).max(), np.abs(sim.state.v).max())
             near = OVER_TREE if seed % 3 == 1 else OVER_MATRIX
             assert np.abs(sim.state.v - plain.state.v[:nv]).max() <= near * scale, seed

@@ -13,11 +13,12 @@ from linkwork.core.bundles import describe
 from linkwork.core.views import ENTRIES
 from linkwork.dynamics.tree_factor import TreeFactor
 from linkwork.simulation.constrained.constraints import Constraints
+from linkwork.simulation.contact_step import arrays as ca
+from linkwork.simulation.contact_step.sweeps.memory import make_sweeps
+from linkwork.simulation.contact_step.sweeps.solve import solve_contacts
+from linkwork.simulation.contact_step.sweeps.solve_by_impacts import solve_contacts_by_impacts
 from linkwork.simulation.moving import Moving
-from linkwork.simulation.parts.contact_arrays import allocate_touch
-from linkwork.simulation.touching import arrays as ta
-from linkwork.simulation.touching.sweeps.memory import make_sweeps
-from linkwork.simulation.touching.sweeps.solve import solve_contacts
+from linkwork.simulation.parts.contact_arrays import allocate_contact_arrays
 
 
 def solve_alone(
@@ -34,14 +35,15 @@ def solve_alone(
     bodies touch [m].
     """
     count, limits = problem.slot.shape[0], problem.limit_at.shape[0]
-    touch = allocate_touch(0, 0, 0, 0, count, 0, limits)
+    touch = allocate_contact_arrays(0, 0, 0, 0, count, 0, limits)
     touch.settings[: settings.shape[0]] = settings
-    touch.counts[ta.LAW] = ta.COUPLED if law == "coupled" else ta.IMPACTS
+    touch.counts[ca.LAW] = ca.COUPLED if law == "coupled" else ca.IMPACTS
     sweeps = make_sweeps(0, 0, count, limits, problem.loop_rate.shape[0])
     before, between = (_nothing(Moving), _nothing(Constraints)), _nothing(TreeFactor)
     table = np.concatenate([*before, describe(touch, contacts, problem, system), between, describe(sweeps)])
-    has_converged = bool(solve_contacts(table, h, limits, ta.IMPULSES))
-    solve_contacts(table, h, limits, ta.PUSH)
+    solve = solve_contacts if law == "coupled" else solve_contacts_by_impacts
+    has_converged = bool(solve(table, h, limits, ca.IMPULSES))
+    solve(table, h, limits, ca.PUSH)
     return has_converged
 
 

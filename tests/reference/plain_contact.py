@@ -10,12 +10,12 @@ import numpy as np
 from linkwork.assembly.plan import assemble_model
 from linkwork.contact.broad_phase import STACK_FULL
 from linkwork.contact.contact_list import BODY_A, BODY_B, COUNT, NEEDED, make_contacts
+from linkwork.contact.model_search import find_all_contacts, make_finder
 from linkwork.contact.settings import Contact
 from linkwork.contact.shape_table import mean_size, shape_table
 from linkwork.contact.solver.allocation import make_problem, make_system
 from linkwork.contact.solver.problem import Problem, System
 from linkwork.contact.volumes import all_open, make_volumes
-from linkwork.contact.whole_search import find_all_contacts, make_finder
 from linkwork.core.arrays import FloatArray
 from linkwork.dynamics.front import forward_dynamics, mass_matrix
 from linkwork.dynamics.quantities.motion import body_jacobian, body_poses, body_twists
@@ -64,7 +64,7 @@ class PlainContact:
         v_free = self._seen_from_old_frames(self.v + h * acceleration, h)
         self.find(State(self.q, v_free), h)
         M = np.asarray(np.linalg.inv(mass_matrix(model, before)), dtype=np.float64)
-        J = self.pose_problem(before, v_free, M, h)
+        J = self.assemble_problem(before, v_free, M, h)
         self.solve(h)
         self.v = v_free + M @ (J.T @ self.problem.impulse)
         moved = self.v + M @ (J.T @ self.problem.push)
@@ -118,7 +118,7 @@ class PlainContact:
                 return
             self.finder = self.finder._replace(contacts=make_contacts(2 * needed))
 
-    def pose_problem(self, state: State, v_free: FloatArray, M: FloatArray, h: float) -> FloatArray:
+    def assemble_problem(self, state: State, v_free: FloatArray, M: FloatArray, h: float) -> FloatArray:
         """Fills the problem; returns the Jacobian (s, nv) of all its velocities."""
         model, contacts = self.model, self.finder.contacts
         ids = contacts.ids[: self.count]

@@ -10,7 +10,7 @@ import linkwork as lw
 from linkwork.adaptive.dynamics.reduced.reduced import VELOCITIES
 from linkwork.contact.contact_list import COUNT
 from linkwork.model.library.random_trees import JOINT_KINDS
-from linkwork.simulation.touching import arrays as ta
+from linkwork.simulation.contact_step import arrays as ca
 
 FLOOR = -0.9  # [m] only bodies near it are touched: between them and the world there are others
 
@@ -33,7 +33,7 @@ def bush(seed, floating):
 
 def advance_by_matrix(sim):
     """One short step whose contacts are solved by their matrix of responses, however many they are."""
-    sim.view.contact.touch.counts[ta.FEWEST_BY_SWEEPS] = 10**9
+    sim.view.contact.arrays.counts[ca.FEWEST_BY_SWEEPS] = 10**9
     sim.advance(1e-9)
 
 
@@ -51,16 +51,16 @@ def test_responses_are_those_of_the_dense_form(seed, floating):
     )
     advance_by_matrix(sim)
     touching = sim.view.contact
-    m, limits = int(touching.touch.counts[ta.SLOTS]), int(touching.touch.counts[ta.LIMITS])
+    m, limits = int(touching.arrays.counts[ca.SLOTS]), int(touching.arrays.counts[ca.LIMITS])
     assert limits > 0
-    touched = touching.touch.reached[:m]
+    touched = touching.arrays.contact_bodies[:m]
     assert len({point.body for point in sim.contacts}) > 0
     assert (np.diff(touched) > 0).all()
     s = 6 * m + limits
     found = touching.problem.Lambda.ravel()[: s * s].reshape(s, s)
     columns = [lw.body_twists(model, lw.State(state.q, e), frame="world") for e in np.eye(model.nv)]
     J = np.stack([twists[touched].ravel() for twists in columns], axis=1)
-    J = np.vstack([J, np.eye(model.nv)[touching.touch.bound[:limits, 1]]])
+    J = np.vstack([J, np.eye(model.nv)[touching.arrays.bound[:limits, 1]]])
     M = lw.mass_matrix(model, state)
     expected = J @ np.linalg.solve(M, J.T)
     tolerance = rounding(condition=float(np.linalg.cond(M)), scale=float(np.abs(expected).max()), steps=model.n_bodies)
@@ -88,14 +88,14 @@ def tree_on_floor(seed):
 def responses_of_contacts(sim):
     """Λ of the bodies that carry contacts, the bodies of the model that touch, and the points that responses are of."""
     touching = sim.view.contact
-    touch = touching.touch
-    m, limits = int(touch.counts[ta.SLOTS]), int(touch.counts[ta.LIMITS])
+    touch = touching.arrays
+    m, limits = int(touch.counts[ca.SLOTS]), int(touch.counts[ca.LIMITS])
     s = 6 * m + limits
     found = touching.problem.Lambda.ravel()[: s * s].reshape(s, s)
-    slots = {int(body): k for k, body in enumerate(touch.reached[:m])}
+    slots = {int(body): k for k, body in enumerate(touch.contact_bodies[:m])}
     carried = {}
     for c in range(int(touching.contacts.number[COUNT])):
-        carried[slots[int(touch.carrier[c, 0])]] = int(touching.contacts.ids[c, 0])
+        carried[slots[int(touch.moving_body[c, 0])]] = int(touching.contacts.ids[c, 0])
     rows = np.concatenate([np.arange(6 * k, 6 * k + 6) for k in carried]) if carried else np.zeros(0, dtype=int)
     origins = touching.problem.origin.ravel()[: 3 * m].reshape(m, 3)[list(carried)]
     return found[np.ix_(rows, rows)], list(carried.values()), origins
@@ -105,7 +105,7 @@ def moving_velocities(sim):
     """Places in the model of the velocities that move: all, or those of active joints and of floating bases."""
     if isinstance(sim, lw.FullDynamics):
         return np.arange(sim.model.nv)
-    return sim.view.contact.touch.whole[: sim.view.region.reduced.counts[VELOCITIES]]
+    return sim.view.contact.arrays.model_dof[: sim.view.region.reduced.counts[VELOCITIES]]
 
 
 def dense_responses(model, state, bodies, origins, moving):

@@ -9,10 +9,10 @@ import linkwork as lw
 from linkwork.adaptive.dynamics.reduced.reduced import PIECES
 from linkwork.assembly.plan import assemble
 from linkwork.contact import contact_list as cl
+from linkwork.contact.model_search import find_all_contacts, make_finder
 from linkwork.contact.shape_table import shape_table
 from linkwork.contact.tables import DISTANCES
 from linkwork.contact.volumes import all_open, make_volumes
-from linkwork.contact.whole_search import find_all_contacts, make_finder
 from linkwork.dynamics.quantities.motion import body_poses
 
 MARGIN = 1e-3
@@ -132,8 +132,8 @@ def test_a_state_that_is_set_is_looked_at_anew():
 def forget(sim):
     """Nothing is known of any distance or plane."""
     volumes = sim.view.contact.finder.volumes
-    volumes.known[:], volumes.beyond[:], volumes.planes[:] = -np.inf, -np.inf, np.inf
-    volumes.pairs_known[:], volumes.listing[:] = -1.0, -1
+    volumes.clearance_bound[:], volumes.other_bound[:], volumes.planes[:] = -np.inf, -np.inf, np.inf
+    volumes.pair_bounds[:], volumes.listing[:] = -1.0, -1
 
 
 def tree_on_stones(seed):

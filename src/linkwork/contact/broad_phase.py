@@ -41,9 +41,9 @@ from linkwork.contact.tables import (
     FOLLOWS,
     LEAST,
     MARGIN,
-    MEETING,
     MODE,
     NEAR_ITSELF,
+    NEXT_IMPACT,
     PASSING,
     STEP,
     ShapeTable,
@@ -89,7 +89,7 @@ def begin_search(finder, margin, h):
     """An empty list of contacts, and what is sought."""
     begin_list(finder.contacts)
     query = finder.query
-    query[MODE], query[MARGIN], query[STEP], query[MEETING] = CONTACTS, margin, h, math.inf
+    query[MODE], query[MARGIN], query[STEP], query[NEXT_IMPACT] = CONTACTS, margin, h, math.inf
     query[FASTEST], query[NEAR_ITSELF], query[FOLLOWS] = 0.0, 0.0, 0.0
 
 
@@ -107,7 +107,7 @@ def margin_now(query):
 
 
 @inlined
-def put(finder, row, side, k, R, p, V, reach):
+def store_side(finder, row, side, k, R, p, V, reach):
     finder.pairs[row, side] = k
     store9(finder.numbers, row, SIDE * side, R)
     store3(finder.numbers, row, SIDE * side + 9, p)
@@ -116,7 +116,7 @@ def put(finder, row, side, k, R, p, V, reach):
 
 
 @inlined
-def take(finder, row, side):
+def load_side(finder, row, side):
     o = SIDE * side
     numbers = finder.numbers
     return load9(numbers, row, o), load3(numbers, row, o + 9), load6(numbers, row, o + 12), numbers[row, o + 18]
@@ -254,14 +254,14 @@ def descend_rigid(finder, first, second, beyond, base):
     for side in range(2):
         k = first if side == 0 else second
         R, p, V = load9(volumes.place, k, 0), load3(volumes.place, k, 9), load6(volumes.twist, k, 0)
-        put(finder, base, side, k, R, p, V, volumes.volume[k, REACH])
+        store_side(finder, base, side, k, R, p, V, volumes.volume[k, REACH])
     top, least = base, math.inf
     while top >= base:
         if is_decided(finder.query):
             return least
         a, b = finder.pairs[top, 0], finder.pairs[top, 1]
-        Ra, pa, Va, reach_a = take(finder, top, 0)
-        Rb, pb, Vb, reach_b = take(finder, top, 1)
+        Ra, pa, Va, reach_a = load_side(finder, top, 0)
+        Rb, pb, Vb, reach_b = load_side(finder, top, 1)
         top -= 1
         if top + 4 > finder.pairs.shape[0]:
             return TOO_SHORT
@@ -280,15 +280,15 @@ def descend_rigid(finder, first, second, beyond, base):
                 if child >= 0:
                     Rc, pc, Vc, rc = place_child(volumes, a, child, Ra, pa, Va, reach_a)
                     top += 1
-                    put(finder, top, 0, child, Rc, pc, Vc, rc)
-                    put(finder, top, 1, b, Rb, pb, Vb, reach_b)
+                    store_side(finder, top, 0, child, Rc, pc, Vc, rc)
+                    store_side(finder, top, 1, b, Rb, pb, Vb, reach_b)
         else:
             for child in children(volumes, b):
                 if child >= 0:
                     Rc, pc, Vc, rc = place_child(volumes, b, child, Rb, pb, Vb, reach_b)
                     top += 1
-                    put(finder, top, 0, a, Ra, pa, Va, reach_a)
-                    put(finder, top, 1, child, Rc, pc, Vc, rc)
+                    store_side(finder, top, 0, a, Ra, pa, Va, reach_a)
+                    store_side(finder, top, 1, child, Rc, pc, Vc, rc)
     return least
 
 

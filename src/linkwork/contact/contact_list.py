@@ -41,7 +41,7 @@ class Contacts(NamedTuple):
     old_impulse: Float2  # (c, 3)
     old_summed: Float2  # (c, 6)
     order: Int2  # (2, c)  while they are sorted: keys, and the places that they come from
-    held: Float1  # (23,)   and the numbers of one of them
+    spare: Float1  # (23,)   and the numbers of one of them
     table: Int1  # (t,)    pair of shapes → first old contact, open addressing, t a power of two above 2c
 
 
@@ -234,10 +234,10 @@ def sort_contacts(contacts):
 @routine
 def move_around(contacts, first):
     """Moves the contacts of one cycle of `order` to their places; nothing else of a new contact is known yet."""
-    ids, data, order, held = contacts.ids, contacts.data, contacts.order, contacts.held
+    ids, data, order, spare = contacts.ids, contacts.data, contacts.order, contacts.spare
     who = ids[first, BODY_A], ids[first, BODY_B], ids[first, SHAPE_A], ids[first, SHAPE_B]
     for e in range(DATA):
-        held[e] = data[first, e]
+        spare[e] = data[first, e]
     to = first
     while order[1, to] != first:
         source = order[1, to]
@@ -249,5 +249,5 @@ def move_around(contacts, first):
         to = source
     ids[to, BODY_A], ids[to, BODY_B], ids[to, SHAPE_A], ids[to, SHAPE_B] = who
     for e in range(DATA):
-        data[to, e] = held[e]
+        data[to, e] = spare[e]
     order[1, to] = to

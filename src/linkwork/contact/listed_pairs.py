@@ -2,10 +2,11 @@
 
 The descent of the tree against itself asks for hundreds of boxes per pair that touches, and in a heap that comes to rest
 the answers do not change. So the descent lists the pairs that are nearer than margin and reaches by what both parts may go
-ahead, and steps look through the list for as long as no part has gone farther. With `gone` of `near_world`, and ' now:
+ahead, and steps look through the list for as long as no part has gone farther. With `travelled` of `near_world`, and ' now:
 
     left out      distance > margin + Σ (reach + ahead)
-    holds while   gone' - gone + reach' ≤ reach + ahead   for every part, so that   distance' > margin + Σ reach'     (41)
+    holds while   travelled' - travelled + reach' ≤ reach + ahead   for every part,
+    so that       distance' > margin + Σ reach'                                                                    (41)
 
 What is ahead is AHEAD_STEPS reaches, or a few margins where parts stand still: what is fast is listed with more of its
 neighbours. Each listed pair keeps what is left of its distance, plus the ways of both parts until then, as `near_itself`
@@ -35,13 +36,15 @@ def may_go(reach, margin):
 def is_listed(finder, open_nodes, h):
     """Whether the list holds (41); reaches of all rigid parts over the step h [s] on the way."""
     volumes = finder.volumes
-    holds = volumes.listing[LISTED] >= 0 and volumes.listing[IN_REGION] == int(volumes.travel[REGION])
+    holds = volumes.listing[LISTED] >= 0 and volumes.listing[IN_REGION] == int(volumes.region_state[REGION])
     for o in range(open_nodes.shape[0]):
         for k in parts(volumes, open_nodes[o]):
             if k >= 0 and not is_open(volumes, k):
                 reach = reach_of(volumes.twist, k, volumes.volume, k, h)
                 volumes.volume[k, REACH] = reach
-                holds = holds and (volumes.gone[k] + reach <= volumes.listed_until[k] or volumes.volume[k, HALF] < 0.0)
+                holds = holds and (
+                    volumes.travelled[k] + reach <= volumes.listed_until[k] or volumes.volume[k, HALF] < 0.0
+                )
     return holds
 
 
@@ -49,11 +52,11 @@ def is_listed(finder, open_nodes, h):
 def begin_list_of_pairs(finder, open_nodes):
     """An empty list, of this moment; reaches are known."""
     volumes, margin = finder.volumes, finder.query[MARGIN]
-    volumes.listing[LISTED], volumes.listing[IN_REGION] = 0, int(volumes.travel[REGION])
+    volumes.listing[LISTED], volumes.listing[IN_REGION] = 0, int(volumes.region_state[REGION])
     for o in range(open_nodes.shape[0]):
         for k in parts(volumes, open_nodes[o]):
             if k >= 0 and not is_open(volumes, k):
-                volumes.listed_until[k] = volumes.gone[k] + may_go(volumes.volume[k, REACH], margin)
+                volumes.listed_until[k] = volumes.travelled[k] + may_go(volumes.volume[k, REACH], margin)
 
 
 @inlined
@@ -88,4 +91,4 @@ def is_far(volumes, k, margin):
     """Whether the parts of listed pair k are farther apart than margin and reaches, by what is known."""
     a, b = volumes.listed[k, 0], volumes.listed[k, 1]
     need = margin + volumes.volume[a, REACH] + volumes.volume[b, REACH]
-    return volumes.listed_left[k] - volumes.gone[a] - volumes.gone[b] > need
+    return volumes.listed_left[k] - volumes.travelled[a] - volumes.travelled[b] > need

@@ -36,8 +36,8 @@ from linkwork.contact.tables import (
     M_PARTS,
     M_PATCH,
     MARGIN,
-    MEETING,
     MODE,
+    NEXT_IMPACT,
     PASSING,
     SHAPE_S,
     SHAPE_T,
@@ -226,7 +226,7 @@ def touch_later(finder, a, A, b, B, gap, n, reach):
                 turns = time * math.sqrt(a.V[0] * a.V[0] + a.V[1] * a.V[1] + a.V[2] * a.V[2]) > TURNS
                 meets_elsewhere = A[0] != SPHERE and (turns or away > size)
             if touches and meets_elsewhere:
-                query[MEETING] = min(query[MEETING], time)
+                query[NEXT_IMPACT] = min(query[NEXT_IMPACT], time)
 
 
 @inlined

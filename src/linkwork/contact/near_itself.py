@@ -9,8 +9,8 @@ for all points within r of the centre c of the smaller part; |R₁ - R₀| is 2 
 that is kept too: it is used up no faster than by the ways of both parts in the world (`near_world`), two numbers, and (38)
 is asked again only where these no longer tell that they are apart. Bodies that may not touch, such as
 those that a joint connects, do not count: two of them alone are infinitely far apart. A part that is made rigid anew has
-another shape, and its number in `made` is another one. A place in the table serves many pairs: where another pair has taken
-it, two parts are looked at once more than they had to be.
+another shape, and its number in `times_rigid` is another one. A place in the table serves many pairs: where another pair
+has taken it, two parts are looked at once more than they had to be.
 """
 
 import math
@@ -21,7 +21,7 @@ from linkwork.core.jit import inlined, routine
 from linkwork.spatial.memory import load3, load9, store3, store9
 from linkwork.spatial.rotations import add3, dot3, matmul3, matvec3, sub3, tmatvec3, transpose3
 
-# Columns of `pairs_known`: the two parts, when they were made rigid, distance [m]; what was left of it when (38) was last
+# Columns of `pair_bounds`: the two parts, when they were made rigid, distance [m]; what was left of it when (38) was last
 # asked, plus the ways of both parts in the world until then [m]; pose of the smaller in the larger.
 PART_A, PART_B, MADE, APART, LEFT, TURN, AT = 0, 1, 2, 3, 4, 5, 14
 ROUNDING = 1e-12  # of coordinates: what rounding may hide of a displacement
@@ -40,27 +40,27 @@ def row_of(volumes, a, b):
     """The place in the table of a pair."""
     key = a * 1_000_003 + b
     key = key ^ (key >> 15)
-    return ((key * 2_654_435_761) >> 16) & (volumes.pairs_known.shape[0] - 1)
+    return ((key * 2_654_435_761) >> 16) & (volumes.pair_bounds.shape[0] - 1)
 
 
 @inlined
-def made(volumes, a, b):
+def times_rigid(volumes, a, b):
     """Grows whenever one of two parts is made rigid anew."""
-    return volumes.made[a] + volumes.made[b]
+    return volumes.times_rigid[a] + volumes.times_rigid[b]
 
 
 @inlined
 def distance_known(volumes, a, b):
     """How far apart two parts were when last looked at [m]; below zero: that is not known."""
-    row, known = row_of(volumes, a, b), volumes.pairs_known
-    is_this = known[row, PART_A] == a and known[row, PART_B] == b and known[row, MADE] == made(volumes, a, b)
-    return known[row, APART] if is_this else -1.0
+    row, pairs = row_of(volumes, a, b), volumes.pair_bounds
+    is_this = pairs[row, PART_A] == a and pairs[row, PART_B] == b and pairs[row, MADE] == times_rigid(volumes, a, b)
+    return pairs[row, APART] if is_this else -1.0
 
 
 @inlined
 def distance_left_by_travel(volumes, a, b):
     """Lower bound of the distance of two parts that are known, by how far they have gone in the world since then."""
-    return volumes.pairs_known[row_of(volumes, a, b), LEFT] - volumes.gone[a] - volumes.gone[b]
+    return volumes.pair_bounds[row_of(volumes, a, b), LEFT] - volumes.travelled[a] - volumes.travelled[b]
 
 
 @inlined
@@ -69,7 +69,7 @@ def left_by_travel(volumes, a, b):
     apart = distance_known(volumes, a, b)
     if apart < 0.0 or apart == math.inf:
         return apart if apart > 0.0 else -math.inf
-    return volumes.pairs_known[row_of(volumes, a, b), LEFT]
+    return volumes.pair_bounds[row_of(volumes, a, b), LEFT]
 
 
 @routine
@@ -78,31 +78,31 @@ def distance_left(volumes, a, b, apart, follows):
 
     follows: whether it is known how far they have gone in the world.
     """
-    row, known = row_of(volumes, a, b), volumes.pairs_known
+    row, pairs = row_of(volumes, a, b), volumes.pair_bounds
     R, p = pose_between(volumes, a, b)
-    R0, p0 = load9(known, row, TURN), load3(known, row, AT)
+    R0, p0 = load9(pairs, row, TURN), load3(pairs, row, AT)
     turned = 0.0
     for e in range(9):
         turned += (R[e] - R0[e]) ** 2
     c, r = load3(volumes.volume, b, CENTRE), length(load3(volumes.volume, b, HALF))
     moved = length(sub3(add3(matvec3(R, c), p), add3(matvec3(R0, c), p0)))
     left = apart - moved - CHORD * math.sqrt(turned) * r
-    known[row, LEFT] = left + volumes.gone[a] + volumes.gone[b] if follows else -math.inf
+    pairs[row, LEFT] = left + volumes.travelled[a] + volumes.travelled[b] if follows else -math.inf
     return left
 
 
 @routine
 def note_distance(volumes, a, b, apart, follows):
     """Two parts are `apart` [m] or more at their places in the world. follows: as above."""
-    row, known = row_of(volumes, a, b), volumes.pairs_known
+    row, pairs = row_of(volumes, a, b), volumes.pair_bounds
     R, p = pose_between(volumes, a, b)
     size = length(load3(volumes.place, a, 9)) + length(load3(volumes.place, b, 9))
     size += length(load3(volumes.volume, b, CENTRE)) + length(load3(volumes.volume, b, HALF))
-    known[row, PART_A], known[row, PART_B], known[row, MADE] = a, b, made(volumes, a, b)
-    known[row, APART] = max(apart - ROUNDING * size, 0.0)
-    known[row, LEFT] = known[row, APART] + volumes.gone[a] + volumes.gone[b] if follows else -math.inf
-    store9(known, row, TURN, R)
-    store3(known, row, AT, p)
+    pairs[row, PART_A], pairs[row, PART_B], pairs[row, MADE] = a, b, times_rigid(volumes, a, b)
+    pairs[row, APART] = max(apart - ROUNDING * size, 0.0)
+    pairs[row, LEFT] = pairs[row, APART] + volumes.travelled[a] + volumes.travelled[b] if follows else -math.inf
+    store9(pairs, row, TURN, R)
+    store3(pairs, row, AT, p)
 
 
 @inlined

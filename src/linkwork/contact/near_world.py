@@ -1,20 +1,20 @@
 """Rigid parts against the obstacles of the world, looked at again only when they may have come near.
 
-A *front* is a rigid part: a node of the assembly tree whose joints stand still below one whose joints move, or the shapes
-of one body. `known` says of every volume how far all of it was from every obstacle when it was last looked at, plus the way
-that its front had gone until then; `gone` is that way, a sum over steps of the largest displacement of any of its points:
+A *rigid group* is a node of the assembly tree whose joints stand still below one whose joints move, or the shapes of one
+body. `travelled` of a group is the distance it has travelled, a sum over steps of the largest displacement of any of its
+points. `clearance_bound` of a volume is a lower bound of its distance from every obstacle when it was last compared with
+them, plus the distance its group had travelled until then:
 
-    clearance now  ≥  known - gone                                                                                 (18)
+    clearance now  ≥  clearance bound - travelled                                                                  (18)
 
-so that a volume is left alone for as long as known - gone > margin + reach. When other joints begin to move, fronts are
-others: parts of an old one have gone as far as it has, and one made of several as far as that of them which went farthest
-(`volumes.make_rigid`, `make_open`). So the `gone` of the front that a point is in grows by its way or more, whichever
-fronts these are, and (18) holds for every volume. A node of which a part touches is not compared again and again: what is
-known of its two parts says where to go on. A body that stays near
-an obstacle is not compared with all of them again either: `nearest` names the two that were nearest, and `beyond` does for
-the others what `known` does for all. Of these two a plane is kept that has all of the obstacle behind it: while the body is
-in front of it by more than the margin, and by what it comes nearer to it in the step, the obstacle is not compared either,
-however fast the body slides along it:
+A volume is skipped for as long as that is more than margin + reach. When other joints begin to move, there are other
+groups: the parts of a group that is opened have travelled as far as it had, and a group made of several as far as the
+farthest of them (`volumes.make_rigid`, `make_open`). So `travelled` grows by the way of every point of a group or more,
+whichever groups these are, and (18) holds for every volume. A node of which a part touches is not compared in every
+step: the bounds of its two parts say where to go on. A body that stays near an obstacle is not compared with all of
+them either: `nearest` names the two that were nearest, and `other_bound` is the bound of all others. Of these two a
+plane is kept that has all of the obstacle behind it: while the body is in front of it by more than the margin, and by
+what it comes nearer to it in the step, the obstacle is not compared either, however fast the body slides along it:
 
     n·x - height > margin + h max(0, -n·v + |n x ω| r)                                                              (39)
 
@@ -42,20 +42,20 @@ from linkwork.spatial.vectors import ZERO6, compose_pose
 
 
 @routine
-def look(finder, front, R, p, V, reach):
-    """Lists the contacts with the world of a front that may be near it; False where the stack was too short.
+def query_obstacles(finder, group, R, p, V, reach):
+    """Lists the contacts with the world of a rigid group that may be near it; False where the stack was too short.
 
     On the way down nothing is placed in the world but what has to be: bodies, and nodes whose boxes are compared. A box
     that was near an obstacle is mostly so for long, and its parts tell more: it is not compared again until they are
     farther away than its size, or were never looked at.
     """
     volumes, stack = finder.volumes, finder.pairs
-    known, gone = volumes.known, volumes.gone[front]
-    if is_own(volumes, front):
-        known[front] = gone + touch_world(finder, front, R, p, V, reach, gone, 0)
+    bound, travelled = volumes.clearance_bound, volumes.travelled[group]
+    if is_own(volumes, group):
+        bound[group] = travelled + touch_world(finder, group, R, p, V, reach, travelled, 0)
         return True
     need = finder.query[MARGIN] + reach
-    stack[0, 0] = front
+    stack[0, 0] = group
     top = 0
     while top >= 0:
         k = stack[top, 0]
@@ -63,19 +63,19 @@ def look(finder, front, R, p, V, reach):
         if 2 * top + 64 > stack.shape[0]:
             return False
         if is_own(volumes, k):
-            look_at_body(finder, front, k, R, p, V, reach, top + 1)
+            query_body(finder, group, k, R, p, V, reach, top + 1)
             continue
         first, second = children(volumes, k)
-        least = known[first] if second < 0 else min(known[first], known[second])
-        if least - gone > need:
-            known[k] = least
-            if least - gone > length(load3(volumes.volume, k, HALF)):
+        least = bound[first] if second < 0 else min(bound[first], bound[second])
+        if least - travelled > need:
+            bound[k] = least
+            if least - travelled > length(load3(volumes.volume, k, HALF)):
                 volumes.by_parts[k] = 0
             continue
-        if (volumes.by_parts[k] == 0 or least == -math.inf) and is_clear(finder, front, k, R, p, need, top + 1):
+        if (volumes.by_parts[k] == 0 or least == -math.inf) and is_clear(finder, group, k, R, p, need, top + 1):
             continue
         for child in (first, second):
-            if child >= 0 and not known[child] - gone > need:
+            if child >= 0 and not bound[child] - travelled > need:
                 top += 1
                 stack[top, 0] = child
                 stack[top, 1] = k
@@ -83,45 +83,45 @@ def look(finder, front, R, p, V, reach):
 
 
 @routine
-def look_at_body(finder, front, k, R, p, V, reach, base):
-    """The shapes of one body of a front, in the world. R, p, V, reach: of the front.
+def query_body(finder, group, k, R, p, V, reach, base):
+    """The shapes of one body of a rigid group, in the world. R, p, V, reach: of the group.
 
     What is inside it moves with it, and no farther than its own size lets it.
     base: row of the stack from which on it is free; in that row stands the node that the body belongs to.
     """
     volumes, query = finder.volumes, finder.query
     if volumes.volume[k, HALF] < 0.0:
-        volumes.known[k] = math.inf
+        volumes.clearance_bound[k] = math.inf
         return
-    gone = volumes.gone[front]
-    Ri, pi = pose_inside(volumes, front, finder.pairs[base, 1])
+    travelled = volumes.travelled[group]
+    Ri, pi = pose_inside(volumes, group, finder.pairs[base, 1])
     pk = add3(matvec3(R, pi), p)
     Vk = carried_twist(V, p, pk)
     reach = min(reach, twist_reach(Vk, volumes.volume, k, query[STEP]))
-    if not volumes.known[k] - gone > query[MARGIN] + reach:
-        volumes.known[k] = gone + touch_world(finder, k, matmul3(R, Ri), pk, Vk, reach, gone, base)
+    if not volumes.clearance_bound[k] - travelled > query[MARGIN] + reach:
+        volumes.clearance_bound[k] = travelled + touch_world(finder, k, matmul3(R, Ri), pk, Vk, reach, travelled, base)
 
 
 @routine
-def is_clear(finder, front, k, R, p, need, base):
-    """Whether the box of a node inside a front is farther than `need` from all obstacles; base: as above."""
+def is_clear(finder, group, k, R, p, need, base):
+    """Whether the box of a node inside a rigid group is farther than `need` from all obstacles; base: as above."""
     volumes = finder.volumes
     if volumes.volume[k, HALF] < 0.0:
-        volumes.known[k] = math.inf
+        volumes.clearance_bound[k] = math.inf
         return True
-    Ri, pi = pose_inside(volumes, front, k)
+    Ri, pi = pose_inside(volumes, group, k)
     clear = world_clearance(finder, k, matmul3(R, Ri), add3(matvec3(R, pi), p), need, base)
     volumes.by_parts[k] = 0 if clear > need else 1
     if clear > need:
-        volumes.known[k] = volumes.gone[front] + clear
+        volumes.clearance_bound[k] = volumes.travelled[group] + clear
     return clear > need
 
 
 @routine
-def pose_inside(volumes, front, node):
-    """Pose of a node in the front that it is inside of: on the way up to it. Cost: O(log n)."""
+def pose_inside(volumes, group, node):
+    """Pose of a node in the rigid group that it is inside of: on the way up to it. Cost: O(log n)."""
     R, p = IDENTITY3, ZERO3
-    while node != front:
+    while node != group:
         R, p = compose_pose(load9(volumes.place, node, 0), load3(volumes.place, node, 9), R, p)
         node = volumes.nodes[node, UP]
     return R, p
@@ -253,16 +253,16 @@ def note_plane(finder, body, e, w):
 
 
 @routine
-def touch_world(finder, k, R, p, V, reach, gone, base):
+def touch_world(finder, k, R, p, V, reach, travelled, base):
     """Contacts of the shapes of one body with all obstacles; returns a lower bound of its distance from them.
 
-    gone: of its front. base: as of `world_clearance`.
+    travelled: by its rigid group. base: as of `world_clearance`.
     """
     volumes = finder.volumes
     body = body_of(volumes, k)
-    least = volumes.beyond[body] - gone
+    least = volumes.other_bound[body] - travelled
     if not least > finder.query[MARGIN] + reach:
-        return touch_all(finder, k, R, p, V, reach, gone, base)
+        return touch_all(finder, k, R, p, V, reach, travelled, base)
     h = load3(volumes.volume, k, HALF)
     centre, around = box_to_parent(R, p, load3(volumes.volume, k, CENTRE), h)
     margin = finder.query[MARGIN]
@@ -282,7 +282,7 @@ def touch_world(finder, k, R, p, V, reach, gone, base):
 
 
 @routine
-def touch_all(finder, k, R, p, V, reach, gone, base):
+def touch_all(finder, k, R, p, V, reach, travelled, base):
     """The same by a comparison with all of them, of which the nearest two are noted, and how far the others are."""
     volumes, table, stack = finder.volumes, finder.table, finder.pairs
     need = finder.query[MARGIN] + reach
@@ -312,7 +312,7 @@ def touch_all(finder, k, R, p, V, reach, gone, base):
         first, second, third = among_nearest(first, second, third, clear, w)
     volumes.nearest[body, 0], volumes.nearest[body, 1] = first[1], second[1]
     volumes.planes[body, 3], volumes.planes[body, 7] = math.inf, math.inf
-    volumes.beyond[body] = gone + third
+    volumes.other_bound[body] = travelled + third
     return first[0]
 
 

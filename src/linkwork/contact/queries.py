@@ -11,13 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 from linkwork.assembly.plan import assemble_model
 from linkwork.contact.broad_phase import Finder
 from linkwork.contact.geometry.solids import PLANE
+from linkwork.contact.model_search import make_finder, search
 from linkwork.contact.narrow_phase import narrow_of, touch_shapes
 from linkwork.contact.settings import Contact
 from linkwork.contact.shape_table import entities_by_name, shape_table
 from linkwork.contact.swept import Side
 from linkwork.contact.tables import CLEARANCE, COLLISION, FOUND_A, FOUND_B, FOUND_NORMAL, LEAST, MODE, SHAPE_S, SHAPE_T
 from linkwork.contact.volumes import all_open, make_volumes, place_nodes, refit
-from linkwork.contact.whole_search import make_finder, search
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import shown
 from linkwork.core.jit import inlined, kernel, routine
@@ -164,7 +164,7 @@ class Placed(Protocol):
 
 
 def _collisions(model: Model, settings: Contact | None = None) -> Collisions:
-    """One answerer per model, settings and thread."""
+    """One `Collisions` per model, settings and thread."""
     as_model(model, "a clearance")
     kept = model.workspaces.__dict__.setdefault("collisions", {})
     if settings not in kept:
@@ -174,7 +174,7 @@ def _collisions(model: Model, settings: Contact | None = None) -> Collisions:
 
 
 def _of(subject: Model | Placed, state: State | None) -> tuple[Collisions, State]:
-    """The answerer of a model with a state, or of a simulation as it is now, with the pairs that its contact ignores."""
+    """The `Collisions` of a model with a state, or of a simulation as it is now, with its pairs to ignore."""
     if isinstance(subject, Model):
         if state is None:
             raise StateError("a distance needs a state: give a model and a state, or a simulation.")
@@ -205,8 +205,8 @@ def closest(model: Model | Placed, state: Any, a: str, b: str | None = None) -> 
         if hasattr(model, "closest"):
             warn_of_old("closest(sim, a, b) is sim.closest(a, b) now; the old form goes with the next version.")
         state, a, b = None, state, a
-    answerer, now = _of(model, state)
-    return answerer.closest(now, a, b)
+    collisions, now = _of(model, state)
+    return collisions.closest(now, a, b)
 
 
 def clearance(model: Model | Placed, state: State | None = None) -> Closest | None:
@@ -215,8 +215,8 @@ def clearance(model: Model | Placed, state: State | None = None) -> Closest | No
     Of a model in a state, or of a simulation as it is now: `clearance(model, state)`, `clearance(sim)`.
     Bodies joined to each other and pairs in `ignore_contact` do not count. None where there is nothing to touch.
     """
-    answerer, now = _of(model, state)
-    return answerer.clearance(now)
+    collisions, now = _of(model, state)
+    return collisions.clearance(now)
 
 
 def in_collision(model: Model | Placed, state: State | None = None) -> bool:
@@ -224,9 +224,9 @@ def in_collision(model: Model | Placed, state: State | None = None) -> bool:
 
     For many states, `Collisions(model).collide(q)` asks once.
     """
-    answerer, now = _of(model, state)
-    q, _ = as_state(answerer.model, now)
-    return bool(answerer.collide(q[None])[0])
+    collisions, now = _of(model, state)
+    q, _ = as_state(collisions.model, now)
+    return bool(collisions.collide(q[None])[0])
 
 
 @kernel
@@ -257,7 +257,7 @@ def least_distances(arrays, states, finder, open_nodes, poses, still, mode, self
 
 @inlined
 def begin_question(finder, poses, mode, goes_on):
-    """A distance that the answer cannot exceed: where a planner asks on, that of the pair which was nearest before."""
+    """A distance that the result cannot exceed: where a planner asks on, that of the pair which was nearest before."""
     query = finder.query
     query[MODE] = mode
     known = goes_on and mode == CLEARANCE and query[LEAST] < np.inf

@@ -1,4 +1,4 @@
-"""How far rigid parts have gone, by which the search knows what it need not look at: `gone` of `near_world` (18).
+"""How far rigid groups have travelled, by which the search skips what cannot have come near: (18) of `near_world`.
 
 A file of its own, since what changes the region of an adaptive simulation measures ways and searches for nothing.
 """
@@ -8,7 +8,7 @@ import math
 from linkwork.contact.geometry.boxes import CENTRE, HALF
 from linkwork.contact.listed_pairs import forget_list_of_pairs
 from linkwork.contact.near_itself import CHORD, LEFT
-from linkwork.contact.volumes import REGION, TRAVEL, length
+from linkwork.contact.volumes import FARTHEST, REGION, length
 from linkwork.core.jit import inlined, routine
 from linkwork.spatial.memory import load3, load9, store3, store9
 from linkwork.spatial.rotations import add3, matvec3, sub3
@@ -19,12 +19,12 @@ LONG = 1e3  # [m] of way after which counting begins anew, before rounding eats 
 
 @inlined
 def displacement(volumes, row, R, p):
-    """Bound of how far a point of a front has gone since it stood where `stood` says.
+    """Bound of how far a point of a rigid group has gone since its last pose.
 
     |R₁c + p₁ - R₀c - p₀| + |R₁ - R₀| r for all points within r of the centre c; the norm is 2 sin(½ angle).
     """
     c, h = load3(volumes.volume, row, CENTRE), load3(volumes.volume, row, HALF)
-    R0, p0 = load9(volumes.stood, row, 0), load3(volumes.stood, row, 9)
+    R0, p0 = load9(volumes.last_pose, row, 0), load3(volumes.last_pose, row, 9)
     turned = 0.0
     for e in range(9):
         turned += (R[e] - R0[e]) ** 2
@@ -36,35 +36,35 @@ def displacement(volumes, row, R, p):
 @routine
 def forget_clearances(volumes):
     """Nothing is known of any distance. Cost: O(n)."""
-    for k in range(volumes.known.shape[0]):
-        volumes.known[k] = -math.inf
-        volumes.gone[k] = 0.0
-    for i in range(volumes.beyond.shape[0]):
-        volumes.beyond[i] = -math.inf
-    for k in range(volumes.pairs_known.shape[0]):
-        volumes.pairs_known[k, LEFT] = -math.inf
-    volumes.travel[TRAVEL] = 0.0
+    for k in range(volumes.clearance_bound.shape[0]):
+        volumes.clearance_bound[k] = -math.inf
+        volumes.travelled[k] = 0.0
+    for i in range(volumes.other_bound.shape[0]):
+        volumes.other_bound[i] = -math.inf
+    for k in range(volumes.pair_bounds.shape[0]):
+        volumes.pair_bounds[k, LEFT] = -math.inf
+    volumes.region_state[FARTHEST] = 0.0
     forget_list_of_pairs(volumes)
 
 
 @inlined
-def go_to(volumes, row, R, p):
-    """A front stands at R, p now: adds its way since the last time to `gone`, and returns that.
+def add_travel(volumes, row, R, p):
+    """Adds the way of a rigid group to R, p since the last time to `travelled`, and returns that.
 
-    One that was a front in the present region or in the one before has stood somewhere; another one has just become one.
+    A node that was a group in the present region or in the one before has a last pose; another one has just become one.
     """
-    region = int(volumes.travel[REGION])
-    if volumes.part_in[row] >= region - 1:
-        volumes.gone[row] += displacement(volumes, row, R, p)
-    volumes.part_in[row] = region
-    store9(volumes.stood, row, 0, R)
-    store3(volumes.stood, row, 9, p)
-    return volumes.gone[row]
+    region = int(volumes.region_state[REGION])
+    if volumes.last_region[row] >= region - 1:
+        volumes.travelled[row] += displacement(volumes, row, R, p)
+    volumes.last_region[row] = region
+    store9(volumes.last_pose, row, 0, R)
+    store3(volumes.last_pose, row, 9, p)
+    return volumes.travelled[row]
 
 
 @routine
-def note_farthest(volumes, gone):
-    """No front has gone farther than `gone` [m]."""
-    volumes.travel[TRAVEL] = gone
-    if not gone < LONG:
+def note_farthest(volumes, farthest):
+    """No rigid group has travelled farther [m]."""
+    volumes.region_state[FARTHEST] = farthest
+    if not farthest < LONG:
         forget_clearances(volumes)

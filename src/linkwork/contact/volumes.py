@@ -41,7 +41,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 NOWHERE = -1.0  # half edge of an empty volume
-TRAVEL, REGION = 0, 1  # entries of `travel`
+FARTHEST, REGION = 0, 1  # entries of `region_state`
 LISTED_PER_BODY = 32  # pairs of rigid parts that a list has room for: where more are near, none is made
 
 
@@ -55,22 +55,22 @@ class Volumes(NamedTuple):
     twist: Float2  # (N+n, 6)  of its frame, world axes, at its origin; of what is right below open nodes
     volume: Float2  # (N+n, 8)  centre, half edges [m], reach [m]; rows from N on: own shapes of the bodies
     around: Float2  # (N+n, 8)  box of the world's directions around what is right below an open node
-    known: Float1  # (N+n,)    distance from all obstacles when last looked at, plus `gone` then [m]; see near_world
+    clearance_bound: Float1  # (N+n,)    distance from all obstacles at the last comparison, plus `travelled` then [m]
     by_parts: Byte1  # (N,)     1 where a box was near an obstacle when last compared: now its parts tell
-    stood: Float2  # (N+n, 12) world pose of a rigid part right below moving joints at the last look
-    gone: Float1  # (N+n,)    way of such a part: the largest of any of its points, summed over steps [m]
-    part_in: Int1  # (N+n,)    number of the region in which it last was such a part
-    travel: Float1  # (2,)      largest `gone` of all [m]; number of the present region
+    last_pose: Float2  # (N+n, 12) world pose of a rigid part right below moving joints at the last look
+    travelled: Float1  # (N+n,)    way of such a part: the largest of any of its points, summed over steps [m]
+    last_region: Int1  # (N+n,)    number of the region in which it last was such a part
+    region_state: Float1  # (2,)      largest `travelled` of all [m]; number of the present region
     nearest: Int2  # (n, 2)    obstacles nearest to the shapes of a body when all were last compared; -1: there is none
-    beyond: Float1  # (n,)      distance from all others then, plus `gone` then [m]
+    other_bound: Float1  # (n,)      distance from all others then, plus `travelled` then [m]
     planes: (
         Float2  # (n, 8)    planes with the nearest two behind them: normal, height along it [m]; infinite: not known
     )
-    made: Int1  # (N+n,)    how often a node has become rigid
-    pairs_known: Float2  # (P, 17)   what is known of pairs of rigid parts; see near_itself
+    times_rigid: Int1  # (N+n,)    how often a node has become rigid
+    pair_bounds: Float2  # (P, 17)   what is known of pairs of rigid parts; see near_itself
     listed: Int2  # (L, 2)    pairs of rigid parts that may come near soon; see listed_pairs
     listed_left: Float1  # (L,)      what is left of their distances, plus the ways of both parts until then [m]
-    listed_until: Float1  # (N+n,)    `gone` and reach of a rigid part up to which the list holds [m]
+    listed_until: Float1  # (N+n,)    `travelled` and reach of a rigid part up to which the list holds [m]
     listing: Int1  # (2,)      pairs in the list, -1: there is none; the region that it is of
 
 
@@ -98,17 +98,17 @@ def make_volumes(assembly: Any, table: ShapeTable) -> Volumes:
         twist=np.zeros((N + n, 6)),
         volume=volume,
         around=volume.copy(),
-        known=np.full(N + n, -np.inf),
+        clearance_bound=np.full(N + n, -np.inf),
         by_parts=np.zeros(N, dtype=np.uint8),
-        stood=np.zeros((N + n, 12)),
-        gone=np.zeros(N + n),
-        part_in=np.zeros(N + n, dtype=np.int64),
-        travel=np.array([0.0, 2.0]),
+        last_pose=np.zeros((N + n, 12)),
+        travelled=np.zeros(N + n),
+        last_region=np.zeros(N + n, dtype=np.int64),
+        region_state=np.array([0.0, 2.0]),
         nearest=np.full((n, 2), -1, dtype=np.int64),
-        beyond=np.full(n, -np.inf),
+        other_bound=np.full(n, -np.inf),
         planes=np.full((n, 8), np.inf),
-        made=np.zeros(N + n, dtype=np.int64),
-        pairs_known=np.full((pairs_kept(n), 17), -1.0),
+        times_rigid=np.zeros(N + n, dtype=np.int64),
+        pair_bounds=np.full((pairs_kept(n), 17), -1.0),
         listed=np.zeros((LISTED_PER_BODY * n, 2), dtype=np.int64),
         listed_left=np.zeros(LISTED_PER_BODY * n),
         listed_until=np.full(N + n, -np.inf),
@@ -266,10 +266,10 @@ def make_rigid(volumes, k):
     store3(volume, k, CENTRE, centre)
     store3(volume, k, HALF, half)
     volumes.rigid[k] = 1
-    volumes.made[k] += 1
+    volumes.times_rigid[k] += 1
     first, second = parts(volumes, k)
-    gone = volumes.gone[first] if second < 0 else max(volumes.gone[first], volumes.gone[second])
-    volumes.gone[as_shapes(volumes, k)] = gone
+    travelled = volumes.travelled[first] if second < 0 else max(volumes.travelled[first], volumes.travelled[second])
+    volumes.travelled[as_shapes(volumes, k)] = travelled
 
 
 @routine
@@ -277,10 +277,10 @@ def make_open(volumes, k):
     """Node k is open from now on; parents before children. What it is made of has gone as far as it has."""
     if volumes.rigid[k] != 0:
         volumes.rigid[k] = 0
-        gone = volumes.gone[as_shapes(volumes, k)]
+        travelled = volumes.travelled[as_shapes(volumes, k)]
         for part in parts(volumes, k):
             if part >= 0:
-                volumes.gone[part] = gone
+                volumes.travelled[part] = travelled
 
 
 @inlined

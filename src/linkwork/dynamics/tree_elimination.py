@@ -12,9 +12,9 @@ freedom in a row would be, so that all kinds of joints are one. With s the colum
 Bodies of one tree or of several may be coupled with each other (`tree_couplings`).
 """
 
-from linkwork.core.jit import kernel, routine
+from linkwork.core.jit import inlined, kernel, routine
 from linkwork.dynamics.joint_lanes import pivot_of_rows
-from linkwork.dynamics.joint_solve import largest_pivot
+from linkwork.dynamics.joint_solve import largest_pivot, push_freedom
 from linkwork.dynamics.tree_couplings import (
     IS_FULL,
     add_coupling,
@@ -29,8 +29,9 @@ from linkwork.dynamics.tree_couplings import (
     push_coupled,
     take_coupled,
 )
-from linkwork.dynamics.tree_factor import BLOCK, MOST_FREEDOMS, ROW
+from linkwork.dynamics.tree_factor import BLOCK, MOST_FREEDOMS, ROW, load_numbers, shift_up
 from linkwork.model.layout import DOF, PARENT, V
+from linkwork.spatial.inertia import block_times_twist
 from linkwork.spatial.lane_moves import (
     block_down,
     block_up,
@@ -58,7 +59,7 @@ from linkwork.spatial.simd import (
     vstore,
     vsum,
 )
-from linkwork.spatial.vectors import scale6
+from linkwork.spatial.vectors import add6, dot6, scale6
 
 LEAST_PIVOT = 1e-14  # of what D would be at most for blocks of this size: below that it is rounding
 
@@ -170,6 +171,38 @@ def own_responses_root_to_leaf(tree, F):
             X = sub_outer(X, scale6(D, s), combine(load6(F.Y, d, 0), X))
             X = add_outer(X, six_lanes(D * (S - rows_times(X, load_row(F.U, d)))), S)
         store_rows(F.block, BLOCK * i, X)
+
+
+@inlined
+def push_pair(tree, F, i, p, q, K):
+    """Two wrenches on body i, handed to its parent; what its joint adds to the response of one to the other."""
+    j = tree[i, V]
+    for d in range(j + tree[i, DOF] - 1, j - 1, -1):
+        s, U = load6(F.S, d, 0), load6(F.U, d, 0)
+        u, p = push_freedom(s, U, F.Dinv[d], 0.0, p)
+        v, q = push_freedom(s, U, F.Dinv[d], 0.0, q)
+        K += u * v * F.Dinv[d]
+    r = load3(F.r, i, 0)
+    return shift_up(r, p), shift_up(r, q), K
+
+
+@routine
+def response_between(tree, F, a, f_a, g_a, b, f_b, g_b):
+    """g·M⁻¹f of two pairs of wrenches between the bodies a and b, -1: the world; after `own_responses_root_to_leaf`.
+
+    Σ u D⁻¹ u + (p_a + p_b)·Λ (p_a + p_b)        u, p: of (2), from both bodies up to the one where their paths meet
+    """
+    K = 0.0
+    while a != b:
+        if a > b:
+            f_a, g_a, K = push_pair(tree, F, a, f_a, g_a, K)
+            a = tree[a, PARENT]
+        else:
+            f_b, g_b, K = push_pair(tree, F, b, f_b, g_b, K)
+            b = tree[b, PARENT]
+    if a >= 0:
+        K += dot6(add6(g_a, g_b), block_times_twist(load_numbers(F.block, a), add6(f_a, f_b)))
+    return K
 
 
 @kernel

@@ -28,7 +28,7 @@ DIED = (
     "more memory than a worker has, or crashes."
 )
 # What Dask does besides, and no sweep needs.
-QUIET: dict[str, Any] = {
+UPDATE_TIMEOUT: dict[str, Any] = {
     "distributed.scheduler.allowed-failures": DEATHS,
     "distributed.scheduler.active-memory-manager.start": False,
     "distributed.worker.profile.enabled": False,
@@ -82,7 +82,7 @@ def local_client(workers: int, threads: int) -> Iterator[Any]:
 
     one_each = {name: str(threads) for name in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
     with (
-        dask.config.set(QUIET),
+        dask.config.set(UPDATE_TIMEOUT),
         distributed.LocalCluster(
             n_workers=workers,
             threads_per_worker=1,

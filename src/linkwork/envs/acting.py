@@ -9,9 +9,9 @@ from numba import types
 from linkwork.core.bundles import Float1, Float2, Int1, Int2, reader
 from linkwork.core.calls import TABLE, caller
 from linkwork.core.jit import inlined, kernel
+from linkwork.simulation.contact_step.calling import STEPS
 from linkwork.simulation.loading.following import follow_one
 from linkwork.simulation.moving import OK, moving_of
-from linkwork.simulation.touching.calling import STEPS
 
 MIDDLE, HALF, LOW, HIGH, GEAR = range(5)  # columns of `scale`
 ROW, COLUMN, ACTION = range(3)  # columns of `place`

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from linkwork.simulation.protocol import Report
 
 if TYPE_CHECKING:
-    from linkwork.simulation.touching.front import ContactReport
+    from linkwork.simulation.contact_step.contact_state import ContactReport
 
 
 @dataclass(frozen=True, slots=True)

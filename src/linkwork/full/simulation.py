@@ -26,6 +26,7 @@ from linkwork.full.whole_forces import WholeForces
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation import moving as mv
+from linkwork.simulation.contact_choice import choose_limits
 from linkwork.simulation.dynamics import Dynamics, chosen_integrator
 from linkwork.simulation.integrators.names import ATOL, AUTO, INTEGRATORS, RTOL
 from linkwork.simulation.loading.acting import JointForces, motor_laws, present_efforts
@@ -39,7 +40,6 @@ from linkwork.simulation.stepping.evaluate import accelerations_now
 from linkwork.simulation.stepping.evaluate_loops import closed_accelerations_now
 from linkwork.simulation.stepping.from_python import Ended, advance_in_python
 from linkwork.simulation.thermal.langevin import Langevin
-from linkwork.simulation.touches import choose_limits
 from linkwork.simulation.view import CompiledSteps
 
 DEVICES = ("cpu", "gpu")
@@ -310,7 +310,7 @@ class FullDynamics(Dynamics):
         assert self._implicit is not None
         moving = self._moving.arrays
         moving.start_q[:], moving.start_v[:] = moving.q, moving.v
-        moving.judged[:] = moving.v
+        moving.saturation_velocity[:] = moving.v
         motor_laws(self._moving.table, h, self._laws)
         status = self._implicit.step(moving.q, moving.v, h, self.view, self._laws)
         if status == mv.OK:

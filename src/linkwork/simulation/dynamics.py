@@ -38,7 +38,7 @@ from linkwork.simulation.view import View
 
 if TYPE_CHECKING:
     from linkwork.contact.points import ContactPoint, ContactRows
-    from linkwork.simulation.touching.front import ContactReport, ContactState
+    from linkwork.simulation.contact_step.contact_state import ContactReport, ContactState
 
 BEYOND = 1e-6  # [rad or m] beyond a limit: steps leave joints that rest there within 1e-8
 
@@ -72,7 +72,7 @@ class Dynamics(LinkageSimulation):
         self._contact_settings = "" if contact is None else repr(contact)
         self._contact_state: ContactState | None = None
         if contact is not None or limits:
-            from linkwork.simulation.touching.front import ContactState
+            from linkwork.simulation.contact_step.contact_state import ContactState
 
             self._contact_state = ContactState(model, contact, limits, self._first_state)
         self._energy_watch = EnergyWatch()

@@ -109,7 +109,7 @@ class Moving(NamedTuple):
     v: Float1  # (nv,)
     qdd: Float1  # (nv,) of the last evaluation
     # an evaluation of the accelerations
-    judged: Float1  # (nv,) velocities at which implicit motors are judged against their limits
+    saturation_velocity: Float1  # (nv,) velocities whose laws implicit motors follow: within limits, or at one
     drive: Float1  # (nv,) effort on each joint: given, motor, spring, damper
     acted: Float2  # (nv, 5) what each of them did in the last step, and limits: `simulation.acting`
     resistance: Float2  # (nv, 4) armature, with what implicit springs and dampers add; other columns zero
@@ -126,8 +126,8 @@ class Moving(NamedTuple):
     # momentum of floating trees
     base: Int1  # (t,) body on each free or planar joint to the world
     tree_of: Int1  # (n,) floating tree of each body, or -1
-    kept: Float2  # (t, 6) momentum about the world's origin that each is to have
-    start_kept: Float2  # (t, 6)
+    target_momentum: Float2  # (t, 6) momentum about the world's origin that each is to have
+    start_momentum: Float2  # (t, 6)
     centre: Float2  # (t, 3) where the centre of mass of each is to be at the end of the step [m]
     composite: Float2  # (n, 16)
     counts: Int1

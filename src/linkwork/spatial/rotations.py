@@ -114,6 +114,19 @@ def add9(a, b):
 
 
 @inlined
+def any_normal(v):
+    """A unit vector across v."""
+    x, y, z = abs(v[0]), abs(v[1]), abs(v[2])
+    if x <= y and x <= z:
+        n = cross3(v, (1.0, 0.0, 0.0))
+    elif y <= z:
+        n = cross3(v, (0.0, 1.0, 0.0))
+    else:
+        n = cross3(v, (0.0, 0.0, 1.0))
+    return scale3(1.0 / math.sqrt(dot3(n, n)), n)
+
+
+@inlined
 def scale9(s, a):
     return (s * a[0], s * a[1], s * a[2], s * a[3], s * a[4], s * a[5], s * a[6], s * a[7], s * a[8])
 

@@ -65,6 +65,18 @@ def join(w, v):
 
 
 @inlined
+def to_world(R, a):
+    """Both halves of a twist or wrench in the axes that R leads to."""
+    return join(matvec3(R, (a[0], a[1], a[2])), matvec3(R, (a[3], a[4], a[5])))
+
+
+@inlined
+def to_body(R, a):
+    """And back."""
+    return join(tmatvec3(R, (a[0], a[1], a[2])), tmatvec3(R, (a[3], a[4], a[5])))
+
+
+@inlined
 def twist_to_child(R, p, V):
     """X_cp V: a twist of the parent frame, seen in the child frame."""
     w = (V[0], V[1], V[2])

@@ -241,7 +241,7 @@ def test_a_kernel_draws_on_everything_that_is_inlined_into_it():
     [
         ("adaptive.dynamics.touching", ("contact/broad_phase.py", "contact/narrow_phase.py", "contact/near_world.py")),
         (
-            "simulation.touching.driver",
+            "simulation.contact_step.driver",
             ("simulation/constrained/loop_forces.py", "loops/forces.py", "contact/near_world.py"),
         ),
         ("simulation.stepping.loops.euler", ("simulation/constrained/loop_forces.py", "loops/frames.py")),

@@ -26,6 +26,15 @@ SLIPS = {
     "extras of an index that has none": r"pip install '?linkwork\[",
     "'touch' for what changed, and for memory": r"\btouch_(path|bodies|joints)\b|\brenew_touched\b|\buntouched\(",
     "two names for one array of the assembly tree": r"\bsolver\.(hinge|coef|freedom|total)\b|\bc\.kept\b",
+    "'touching' for the contact step": r"linkwork\.simulation\.touch|\b(touch_of|allocate_touch|advance_touching)\b"
+    r"|\b(begin|end|try)_(un)?touch(ing|ed)\b|\bWAS_TOUCHING\b",
+    "'answers' for responses": r"\banswer_matrix\b|\b(couple|switch|times)_answers?\b|\b(coupled|switched)_answer\b",
+    "'front' for a rigid group": r"\bfronts\.py|\bfront_(below|pose)\b|\bFRONTS\b",
+    "'carrier', 'whole' and 'kept' in steps": r"\b(find_carriers|carrier_of)\b|\bt\.(whole|held|reached)\b|\bs\.kept\b",
+    "people for kernels": r"(?<!def )(?<!\.)\b(pose_(problem|again)|meet_with_motors|solve_and_judge|grow_older)\(",
+    "'judged' for the law of a motor": r"\bs\.judged\b|\bjudge_(motors|along_way|impulses|balance)\b|as_judged\b",
+    "'gone', 'stood' and 'beyond' for distances": r"\bvolumes\.(known|gone|stood|beyond|part_in|travel|made)\b",
+    "'few' for small": r"\bsolve_few\w*|\bMOST_FEW\b|\bsystem\.few\b",
 }
 
 
@@ -66,6 +75,15 @@ def test_no_slip(slip):
         ("obeyed and told", "limits are obeyed, and told"),
         ("extras of an index that has none", "pip install 'linkwork[plots]'"),
         ("floating or free figures", "bases of floating figures"),
+        ("'touching' for the contact step", "from linkwork.simulation.touching import arrays"),
+        ("'touching' for the contact step", "status = end_untouched(table, h)"),
+        ("'answers' for responses", "answer_matrix(table, limits, out)"),
+        ("'front' for a rigid group", "row, node = front_below(volumes, k, part)"),
+        ("'carrier', 'whole' and 'kept' in steps", "place = t.whole[j]"),
+        ("people for kernels", "pose_problem(table, count, limits)"),
+        ("'judged' for the law of a motor", "u = s.judged[j]"),
+        ("'gone', 'stood' and 'beyond' for distances", "volumes.gone[row] += way"),
+        ("'few' for small", "solve_few(system.few, n)"),
     ],
 )
 def test_a_slip_would_be_found(slip, line):

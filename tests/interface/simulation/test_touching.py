@@ -13,7 +13,7 @@ from tests.helpers.contact_setups import chain, on_a_plane
 
 import linkwork as lw
 from linkwork.errors import LinkworkWarning
-from linkwork.simulation.touching import front
+from linkwork.simulation.contact_step import contact_state
 
 
 def ball(height=0.1):
@@ -72,7 +72,7 @@ def test_memory_grows_with_contacts_and_nothing_else_changes(simulation, monkeyp
     model = chain(8).compile()
     plenty = simulation(model, model.neutral(), contact=lw.Contact())
     for name in ("FIRST_CONTACTS", "FIRST_SLOTS", "FIRST_LIMITS"):
-        monkeypatch.setattr(front, name, 1)
+        monkeypatch.setattr(contact_state, name, 1)
     little = simulation(model, model.neutral(), contact=lw.Contact())
     assert plenty.step(1e-3, 30).contact.contacts == little.step(1e-3, 30).contact.contacts == 16
     assert np.array_equal(plenty.state.q, little.state.q)
@@ -161,6 +161,6 @@ def test_steps_far_too_long_do_not_explode():
 
 
 def test_importing_linkwork_does_not_import_contact():
-    code = "import sys, linkwork; print([m for m in sys.modules if m.startswith('linkwork.simulation.touching')])"
+    code = "import sys, linkwork; print([m for m in sys.modules if m.startswith('linkwork.simulation.contact_step')])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

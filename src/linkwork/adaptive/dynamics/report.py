@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from linkwork.simulation.protocol import Report
 
 if TYPE_CHECKING:
-    from linkwork.simulation.touching.front import ContactReport
+    from linkwork.simulation.contact_step.contact_state import ContactReport
 
 
 OF_BOUND = ("error_bound", "rounding_floor", "reached")

@@ -37,18 +37,18 @@ from linkwork.core.jit import inlined, kernel, routine
 from linkwork.core.subnormals import flush_subnormals, restore_mode
 from linkwork.dynamics.dca.nodes import H_F
 from linkwork.model.layout import DOF, V
-from linkwork.simulation.loading.accelerate import place_and_move
-from linkwork.simulation.moving import COMPOSITES_READY, OK, moving_of
-from linkwork.simulation.touching.arrays import (
+from linkwork.simulation.contact_step.arrays import (
+    BREAK_TIMEOUT,
     CHANGED,
-    PATIENCE,
-    QUIET,
     ROWS_OF_OPEN_NODES,
     STEP,
+    UPDATE_TIMEOUT,
+    contact_arrays_of,
     contacts_of,
-    touch_of,
 )
-from linkwork.simulation.touching.search.fronts import measure_travel, volumes_of
+from linkwork.simulation.contact_step.search.rigid_groups import measure_travel, volumes_of
+from linkwork.simulation.loading.accelerate import place_and_move
+from linkwork.simulation.moving import COMPOSITES_READY, OK, moving_of
 from linkwork.spatial.memory import load3, load6, load9, store3, store6, store9
 from linkwork.spatial.rotations import IDENTITY3, ZERO3, cross3, dot3, scale3, sub3, tmatvec3
 from linkwork.spatial.vectors import ZERO6, compose_pose, join
@@ -67,12 +67,12 @@ def follow_limits(table, moving):
 def place_velocities(table, moving):
     tree = mechanism_of(table).tree
     s = moving_of(moving)
-    t = touch_of(moving)
+    t = contact_arrays_of(moving)
     reduced = reduced_of(table)
     for r in range(reduced.counts[PIECES]):
         i = reduced.joint[r]
         for d in range(s.tree[r, DOF]):
-            t.whole[s.tree[r, V] + d] = tree[i, V] + d
+            t.model_dof[s.tree[r, V] + d] = tree[i, V] + d
 
 
 @kernel
@@ -85,11 +85,11 @@ def perform_touching(table, moving, task, joint, settings):
     mode = flush_subnormals()
     goes_on = task == UPDATE or task == FREEZE  # from where the linkage that moves is
     if task == UPDATE:
-        counts = touch_of(moving).counts
+        counts = contact_arrays_of(moving).counts
         if counts[CHANGED] != 0:
             run_of(table).counts[ws.JOINED] = MANY
-        counts[CHANGED], counts[PATIENCE] = 0, int(settings[CHOSEN_PATIENCE])
-        counts[QUIET] = counts[PATIENCE]
+        counts[CHANGED], counts[BREAK_TIMEOUT] = 0, int(settings[CHOSEN_PATIENCE])
+        counts[UPDATE_TIMEOUT] = counts[BREAK_TIMEOUT]
     if task == ASSEMBLE or (task == UPDATE and settings[READY] == NOT_READY):
         renew_contact_forces(table, moving)
     if goes_on:
@@ -124,7 +124,7 @@ def follow_region(table, moving, forget):
     c = coefficients_of(table)
     run = run_of(table)
     volumes = volumes_of(moving)
-    t = touch_of(moving)
+    t = contact_arrays_of(moving)
     for o in range(t.open_nodes.shape[0]):
         k = t.open_nodes[o]
         if not is_active(run, k):
@@ -132,13 +132,13 @@ def follow_region(table, moving, forget):
             make_rigid(volumes, k)
     count = run.counts[ws.ACTIVE_COUNT]
     set_rows(moving, ROWS_OF_OPEN_NODES, count)
-    opened = touch_of(moving).open_nodes
+    opened = contact_arrays_of(moving).open_nodes
     for k in range(count - 1, -1, -1):
         opened[k] = run.active[k]
         make_open(volumes, run.active[k])
-    volumes.travel[REGION] += 1.0
+    volumes.region_state[REGION] += 1.0
     if forget:
-        volumes.travel[REGION] += 1.0  # no part is one that was
+        volumes.region_state[REGION] += 1.0  # no part is one that was
         forget_clearances(volumes)
 
 
@@ -148,7 +148,7 @@ def open_all(table, moving):
     volumes = volumes_of(moving)
     count = plan_of(table).nodes.shape[0]
     set_rows(moving, ROWS_OF_OPEN_NODES, count)
-    opened = touch_of(moving).open_nodes
+    opened = contact_arrays_of(moving).open_nodes
     for k in range(count):
         opened[k] = k
         volumes.rigid[k] = 0
@@ -222,7 +222,7 @@ def express_contact_forces(table, moving, first):
     run = run_of(table)
     reduced = reduced_of(table)
     s = moving_of(moving)
-    t = touch_of(moving)
+    t = contact_arrays_of(moving)
     contacts = contacts_of(moving)
     h = t.totals[STEP]
     if h <= 0.0:

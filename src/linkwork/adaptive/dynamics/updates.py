@@ -29,7 +29,7 @@ from linkwork.simulation.moving import OK
 
 if TYPE_CHECKING:
     from linkwork.adaptive.dynamics.simulation import AdaptiveDynamics
-    from linkwork.simulation.touching.front import ContactState
+    from linkwork.simulation.contact_step.contact_state import ContactState
 
 PARTS_OF_PATIENCE = 3  # of `update_every`: contacts ask for an update no sooner than a third of it after the last one
 
@@ -198,7 +198,7 @@ class Updates:
         contact, most = self._contact, sim.max_active_joints
         if contact is None or sim.contact is None or most is None or sim.water is not None:
             return False
-        if not contact.touch.calls[-1] or sim._region.are_waiting:  # the first step finds the kernels that steps call
+        if not contact.arrays.calls[-1] or sim._region.are_waiting:  # the first step finds the kernels that steps call
             return False
         return whole(most, 0, "max_active_joints") < sim._counted and not is_wanted(sim)
 

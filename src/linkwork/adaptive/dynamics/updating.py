@@ -1,4 +1,4 @@
-"""Updates of the region between two steps with contact, which the kernel of steps asks for (`touching.driver`)."""
+"""Updates of the region between two steps with contact, which the kernel of steps asks for (`contact_step.driver`)."""
 
 from numba import types
 
@@ -7,8 +7,8 @@ from linkwork.adaptive.dynamics.region.region import FINISH, UPDATE
 from linkwork.contact.contact_list import COUNT
 from linkwork.core.calls import TABLE, address_of, caller
 from linkwork.core.jit import inlined, kernel
-from linkwork.simulation.touching.arrays import EVERY, LEFT, LIMITS, MADE, PERFORM, contacts_of, touch_of
-from linkwork.simulation.touching.calling import UPDATING
+from linkwork.simulation.contact_step.arrays import EVERY, LEFT, LIMITS, MADE, PERFORM, contact_arrays_of, contacts_of
+from linkwork.simulation.contact_step.calling import UPDATING
 
 PERFORMING = types.int64(TABLE, TABLE, types.int64, types.int64, types.Array(types.float64, 1, "C"))
 
@@ -16,7 +16,7 @@ _perform = caller(PERFORMING)
 
 
 def addresses() -> tuple[int, int]:
-    """Entries UPDATE and PERFORM of `Touch.turns`."""
+    """Entries UPDATE and PERFORM of `ContactArrays.turns`."""
     from linkwork.adaptive.dynamics.touching import perform_touching
 
     return address_of(update_between_steps, UPDATING), address_of(perform_touching, PERFORMING)
@@ -25,13 +25,13 @@ def addresses() -> tuple[int, int]:
 @inlined
 def touches(moving):
     """Whether there are contacts, or joints near their limits, in the last step."""
-    return contacts_of(moving).number[COUNT] > 0 or touch_of(moving).counts[LIMITS] > 0
+    return contacts_of(moving).number[COUNT] > 0 or contact_arrays_of(moving).counts[LIMITS] > 0
 
 
 @kernel
 def update_between_steps(table, moving):
-    """Chooses the region by `Touch.choice`, of which what depends on the moment is written here: OK or why it failed."""
-    t = touch_of(moving)
+    """Chooses the region by `choice` of the table, of which what depends on the moment is written here: OK or why not."""
+    t = contact_arrays_of(moving)
     turns, choice = t.turns, t.choice
     if choice[PENDING] != 0.0:
         _perform(turns[PERFORM], (table, moving, FINISH, -1, choice))

@@ -7,10 +7,9 @@ all in the world. A negative gap is the depth of penetration.
 
 import math
 
-from linkwork.contact.geometry.epa import any_normal
 from linkwork.contact.geometry.solids import CAPSULE, core_radius, core_support
 from linkwork.core.jit import inlined, routine
-from linkwork.spatial.rotations import add3, cross3, dot3, matvec3, scale3, sub3, tmatvec3
+from linkwork.spatial.rotations import add3, any_normal, cross3, dot3, matvec3, scale3, sub3, tmatvec3
 
 PARALLEL = 1e-14  # squared sine of the angle between segments below which the overlap decides
 CENTRED = 1e-13  # distance of axes, relative to their size, that has no direction
@@ -243,6 +242,6 @@ def slope_to_box(c, d, size, t):
 
 @inlined
 def placed(A, B, gap, n_local, q_local):
-    """A sphere's answer from the frame of B to the world."""
+    """A sphere's result from the frame of B to the world."""
     n = matvec3(B[1], n_local)
     return gap, n, sub3(A[2], scale3(A[3][0], n)), add3(matvec3(B[1], q_local), B[2])

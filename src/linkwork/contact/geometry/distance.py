@@ -14,14 +14,14 @@ from linkwork.contact.geometry.closed_forms import (
     sphere_box,
     sphere_cylinder,
 )
-from linkwork.contact.geometry.epa import MAX_FACES, WORK_ROWS, any_normal, epa
+from linkwork.contact.geometry.epa import MAX_FACES, WORK_ROWS, epa
 from linkwork.contact.geometry.gjk import OVERLAP, gjk
 from linkwork.contact.geometry.overlapping_boxes import corner_in_face
 from linkwork.contact.geometry.solids import BOX, CAPSULE, CYLINDER, PLANE, SPHERE, TRIANGLE, core_radius
 from linkwork.core.bundles import Float2, Int1, Int2
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.spatial.memory import load3, load9
-from linkwork.spatial.rotations import add3, cross3, dot3, matvec3, scale3, sub3
+from linkwork.spatial.rotations import add3, any_normal, cross3, dot3, matvec3, scale3, sub3
 
 
 class Scratch(NamedTuple):

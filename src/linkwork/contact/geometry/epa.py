@@ -11,7 +11,7 @@ from linkwork.contact.geometry.gjk import add_point, is_known, triangle_weights
 from linkwork.contact.geometry.solids import core_reach, core_support
 from linkwork.core.jit import inlined, routine
 from linkwork.spatial.memory import load3, store3
-from linkwork.spatial.rotations import add3, cross3, dot3, scale3, sub3
+from linkwork.spatial.rotations import add3, any_normal, cross3, dot3, scale3, sub3
 
 MAX_POINTS = 96
 MAX_FACES = 2 * MAX_POINTS
@@ -123,19 +123,6 @@ def make_tetrahedron(vertices, A, B, work, count, scale):
         if volume(work) <= small * scale * scale:
             add_point(vertices, A, B, n, work, 3)
     return volume(work) > small * scale * scale
-
-
-@inlined
-def any_normal(v):
-    """A unit vector across v."""
-    x, y, z = abs(v[0]), abs(v[1]), abs(v[2])
-    if x <= y and x <= z:
-        n = cross3(v, (1.0, 0.0, 0.0))
-    elif y <= z:
-        n = cross3(v, (0.0, 1.0, 0.0))
-    else:
-        n = cross3(v, (0.0, 0.0, 1.0))
-    return scale3(1.0 / math.sqrt(dot3(n, n)), n)
 
 
 @inlined

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from linkwork.contact.solver.linear_systems import MOST_FEW, ROW, room_for
+from linkwork.contact.solver.linear_systems import MOST_SMALL, ROW, room_for
 from linkwork.contact.solver.problem import LIMIT_COLUMNS, REPORT, Problem, System
 
 
 def make_problem(bodies: int, contacts: int, limits: int = 0, loops: int = 0) -> Problem:
-    """Empty arrays for so many touched bodies, contacts, limits and rows of loops (each a loop of its own)."""
+    """Empty arrays for so many contact bodies, contacts, limits and rows of loops (each a loop of its own)."""
     s = 6 * bodies + limits
     return Problem(
         np.zeros((s, s)),
@@ -48,6 +48,6 @@ def make_system(rows: int, numbers: int) -> System:
         state=np.zeros(rows, dtype=np.int64),
         matrix=np.zeros(room_for(rows)),
         small=np.zeros((9, 9)),
-        few=np.zeros(MOST_FEW * ROW),
+        small_matrix=np.zeros(MOST_SMALL * ROW),
         report=np.zeros(REPORT),
     )

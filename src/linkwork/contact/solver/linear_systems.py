@@ -1,10 +1,11 @@
 """Dense linear algebra of contact problems: systems of many and few unknowns, products with the Delassus matrix, its sign.
 
-`solve_dense` is Gauss elimination eight columns at a time, in registers of eight numbers. The matrix stands row after row
-in one line, each row with its right side behind it and filled up to whole registers. Left to itself the compiler sees rows
-of one array that may overlap, and uses no wide registers at all. `solve_few` is the same of up to MOST_FEW unknowns, where
-loops over short rows cost more than what they compute. The Delassus matrix G is symmetric: columns are read as rows, and
-sums of a row times a vector, which have one order of additions and stay narrow, are made a row of G at a time.
+`solve_dense` is Gauss elimination eight columns at a time, in registers of eight numbers. The matrix stands row after
+row in one line, each row with its right side behind it and filled up to whole registers. Left to itself the compiler
+sees rows of one array that may overlap, and uses no wide registers at all. `solve_small` is the same of up to
+MOST_SMALL unknowns, where loops over short rows cost more than what they compute. The Delassus matrix G is symmetric:
+columns are read as rows, and sums of a row times a vector, which have one order of additions and stay narrow, are made
+a row of G at a time.
 """
 
 import math
@@ -139,14 +140,14 @@ def substitute(M, n, width):
 
 
 ROW = 16  # numbers from one row to the next
-MOST_FEW = ROW - 1  # unknowns: the right side stands behind them
+MOST_SMALL = ROW - 1  # unknowns: the right side stands behind them
 
 
 @routine
-def solve_few(rows, n):
+def solve_small(rows, n):
     """Gauss elimination with row exchanges, in place; False at a singular pivot.
 
-    rows: n rows of ROW numbers in one line, n ≤ MOST_FEW: the matrix, then the right side; there the solution is left.
+    rows: n rows of ROW numbers in one line, n ≤ MOST_SMALL: the matrix, then the right side; there the solution is left.
     """
     is_wide = n >= 8
     for q in range(n):

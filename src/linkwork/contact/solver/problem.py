@@ -1,6 +1,6 @@
 """What the contact solver is given and what it works on.
 
-The bodies that are touched are numbered 0 to m-1 (*slots*). Their twists (world axes, at a reference point of each) and the
+Contact bodies are numbered 0 to m-1 (*slots*). Their twists (world axes, at a reference point of each) and the
 velocities of k joint coordinates at their limits make one vector of s = 6 m + k numbers; `Lambda` (s, s) is the change of
 these velocities per impulse on the same places. Every constraint is a few rows over this vector:
 
@@ -22,12 +22,12 @@ FREE, STICK, SLIDE = 0, 1, 2  # states of a contact
 
 
 class Problem(NamedTuple):
-    """One solve: m touched bodies, c contacts (in a list of their own), l limits, r rows of loops."""
+    """One solve: m contact bodies, c contacts (in a list of their own), l limits, r rows of loops."""
 
     Lambda: Float2  # (s, s)  velocity response to impulses, symmetric [1/kg, ...]
     v_free: Float1  # (s,)    velocities after the step's forces, without contact
     v_before: Float1  # (s,)    velocities before the step, for restitution
-    origin: Float2  # (m, 3)  reference points of the touched bodies in the world [m]
+    origin: Float2  # (m, 3)  reference points of the contact bodies in the world [m]
     slot: Int2  # (c, 2)  slots of bodies a and b of each contact; -1: the world
     limit_at: Int1  # (l,)    place of the coordinate in the vector, 6 m or more
     limit: Float2  # (l, 3)  sign (+1 lower, -1 upper limit), distance to the limit ≥ 0 inside [rad or m], restitution
@@ -37,11 +37,9 @@ class Problem(NamedTuple):
     loop_rate: Float1  # (r,)    velocity that is wanted (stabilization), usually 0
     loop_first: Int1  # (b+1,)  rows of loop k are loop_first[k] to loop_first[k+1], at most 6
     loop_impulse: Float1  # (r,)    warm start and result
-    impulse: Float1  # (s,)    result: impulses on the touched bodies and coordinates
+    impulse: Float1  # (s,)    result: impulses on the contact bodies and coordinates
     push: Float1  # (s,)    result: pseudo impulses that take penetration back; they move bodies, not velocities
-    v_after: (
-        Float1  # (s,)    velocities with the impulses, as the linkage itself answers them: for whoever judges the solve
-    )
+    v_after: Float1  # (s,)    velocities that the linkage itself has with the impulses: for the check of the solve
 
 
 class System(NamedTuple):
@@ -61,5 +59,5 @@ class System(NamedTuple):
     state: Int1  # (R,)    FREE, STICK or SLIDE of each contact (by number), for Newton
     matrix: Float1  # of Newton's step, see `linear_systems`
     small: Float2  # (9, 9)  normal equations; blocks of loops
-    few: Float1  # (240,)  systems of up to 15 unknowns
+    small_matrix: Float1  # (240,)  systems of up to 15 unknowns
     report: Float1  # (6,)    see the names above

@@ -1,13 +1,12 @@
-"""Rows of all constraints over the velocities of what is touched, and the Delassus matrix G = J Λ Jᵀ.   (5), (6)"""
+"""Rows of all constraints over the velocities of contact bodies, and the Delassus matrix G = J Λ Jᵀ.   (5), (6)"""
 
 import math
 
 from linkwork.contact.contact_list import AIMED, ALONG, DIRECTED, GAP, HU, ISOTROPIC, NORMAL, PARTS, POINT, RESTITUTION
-from linkwork.contact.geometry.epa import any_normal
 from linkwork.contact.solver.problem import LIMIT_GAP, LIMIT_RESTITUTION, SIGN
 from linkwork.core.jit import inlined, routine
 from linkwork.spatial.memory import load3
-from linkwork.spatial.rotations import cross3, dot3, scale3, sub3
+from linkwork.spatial.rotations import any_normal, cross3, dot3, scale3, sub3
 
 NO_RESPONSE = 1e-13  # of the response of a contact: what rounding leaves of a direction in which nothing moves
 UPRIGHT = 1e-6  # sine of the angle between a normal and the direction of friction, below which there is none
@@ -173,16 +172,16 @@ def row_velocity(system, row, v):
 
 @routine
 def fill_delassus(problem, system, count, rows):
-    """W = J Λ and G = W Jᵀ, symmetric.   (6)  The three rows of a contact go together: they read the same answers."""
+    """W = J Λ and G = W Jᵀ, symmetric.   (6)  The three rows of a contact go together: they read the same responses."""
     Lambda, W, G = problem.Lambda, system.W, system.G
     wide = 0  # numbers that contacts up to this one ask for
     for i in range(count):
         wide = max(wide, 6 + max(system.column[3 * i, 0], system.column[3 * i, 1]))
-        times_answers_of_contact(Lambda, system, 3 * i, wide, W)
+        times_responses_of_contact(Lambda, system, 3 * i, wide, W)
         for j in range(i + 1):
             contact_block(system, 3 * i, 3 * j)
     for i in range(3 * count, rows):
-        times_answers(Lambda, system, i, W)
+        times_responses(Lambda, system, i, W)
         for j in range(i + 1):
             g = 0.0
             for side in range(2):
@@ -212,7 +211,7 @@ def own_responses(Lambda, system, r):
 
 
 @inlined
-def times_answers_of_contact(Lambda, system, r, wide, W):
+def times_responses_of_contact(Lambda, system, r, wide, W):
     """Rows r, r+1, r+2 of the first `wide` columns of W = J Λ."""
     J = system.J
     written = False
@@ -257,7 +256,7 @@ def contact_block(system, r, q):
 
 
 @inlined
-def times_answers(Lambda, system, i, W):
+def times_responses(Lambda, system, i, W):
     """Row i of W = J Λ, six rows of Λ at a time."""
     s = W.shape[1]
     written = False

@@ -14,7 +14,7 @@ from linkwork.model.layout import DOF, PARENT, V
 if TYPE_CHECKING:
     from linkwork.haptics.snapshot.sources import Source
     from linkwork.model.model import Model
-    from linkwork.simulation.touching.front import ContactState
+    from linkwork.simulation.contact_step.contact_state import ContactState
 
 WORLD = -1
 
@@ -43,9 +43,9 @@ def no_rows() -> Rows:
 
 def rows_of_touching(model: Model, touching: ContactState, source: Source) -> Rows:
     """Of the contacts that pressed and the limits that held in the last step."""
-    from linkwork.simulation.touching.arrays import STEP
+    from linkwork.simulation.contact_step.arrays import STEP
 
-    h = float(touching.touch.totals[STEP])
+    h = float(touching.arrays.totals[STEP])
     if not h > 0.0:
         return no_rows()
     return rows_of_contacts(touching, source, h).joined(rows_of_limits(model, touching, source, h))
@@ -106,7 +106,7 @@ def _tangents(normal: FloatArray) -> FloatArray:
 
 def rows_of_limits(model: Model, touching: ContactState, source: Source, h: float) -> Rows:
     """An effort on a coordinate is a wrench on the body of the joint, and the opposite one on its parent."""
-    held = touching.touch.summed[:, :2]
+    held = touching.arrays.limit_sums[:, :2]
     places, sides = np.nonzero(held > 0.0)
     if not places.size:
         return no_rows()

@@ -1,4 +1,4 @@
-"""Bodies that turn fast in a step with contact, backwards: (36) of docs/theory/contact.md (`touching.turning`).
+"""Bodies that turn fast in a step with contact, backwards: (36) of docs/theory/contact.md (`contact_step.turning`).
 
     q̈₀ at v,   u₁ = v + ½ h q̈₀,   q̈₁ at u₁,   u₂ = v + ½ h q̈₁,   q̈ at u₂ with the impulses of contacts and limits
 
@@ -25,7 +25,7 @@ from linkwork.model.state import State
 
 def turns_fast(twists: FloatArray, h: float) -> bool:
     """Whether a step of h [s] takes forces of inertia half way, by the twists of the bodies before it."""
-    from linkwork.simulation.touching.turning import FAST, FASTEST  # not before there is contact
+    from linkwork.simulation.contact_step.turning import FAST, FASTEST  # not before there is contact
 
     most = h * float(np.sqrt(np.sum(twists[:, :3] ** 2, axis=1).max(initial=0.0)))
     return FAST < most <= FASTEST
@@ -38,7 +38,7 @@ class HalfWay:
     """
 
     def __init__(self, stepped: Model, before: State, h: float, acting: tuple[Any, Any], touch: tuple[Any, Any]):
-        from linkwork.simulation.touching.turning import ROUNDS
+        from linkwork.simulation.contact_step.turning import ROUNDS
 
         self.stepped, self.before, self.h = stepped, before, h
         (total, wrenches), (efforts, pushes) = acting, touch

@@ -1,7 +1,7 @@
 """Contact and joint limits with any integrator, backwards: steps of two rules.
 
 A step in which nothing meets is the integrator's own. In runs with gradients one in which something does is made whole by
-semi-implicit Euler with impulses (`touching.by_integrator`), and so is its way back (`backward.touching`).
+semi-implicit Euler with impulses (`contact_step.by_integrator`), and so is its way back (`backward.touching`).
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class MeetingStep(StepMap):
 
     def remember(self, sim: Any) -> tuple[bool, Found | None, Any]:
         """Whether something touched in the last step, what pressed, and what its integrator remembers."""
-        from linkwork.simulation.touching.arrays import WAS_TOUCHING  # not before there is contact
+        from linkwork.simulation.contact_step.arrays import HAD_CONTACT  # not before there is contact
 
-        met = bool(sim.view.contact.touch.balance[WAS_TOUCHING] != 0.0)
+        met = bool(sim.view.contact.arrays.balance[HAD_CONTACT] != 0.0)
         return met, self.euler.remember(sim) if met else None, self.own.remember(sim)
 
     def back(

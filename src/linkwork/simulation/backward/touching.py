@@ -28,7 +28,7 @@ from linkwork.model.state import State
 from linkwork.simulation.backward.closing import Closing
 from linkwork.simulation.backward.half_way import HalfWay, turns_fast
 from linkwork.simulation.backward.normals import Shapes, Touch
-from linkwork.simulation.touches import has_limited_motors
+from linkwork.simulation.contact_choice import has_limited_motors
 
 SLIDES = cp.STATES.index("sliding")
 MISSED = 1e-3  # part of the speeds by which the law may be missed: solvers end at 1e-4 of the speeds that met
@@ -103,7 +103,7 @@ class TouchingStep(EulerStep):
 
 def pressed(state: Any) -> Found:
     """What pressed in the last step, from the contact of a simulation; bodies and freedoms are those of its model."""
-    from linkwork.simulation.touching import arrays as ta  # not before there is contact
+    from linkwork.simulation.contact_step import arrays as ca  # not before there is contact
 
     rows = state.rows()
     press = rows.ids[:, cp.STATE] > 0
@@ -118,7 +118,7 @@ def pressed(state: Any) -> Found:
         table = state.finder.table
         shapes = Shapes(table.kind[pair], table.size[pair], table.pose[pair])
     slides = rows.ids[press, cp.STATE] == SLIDES
-    held, slack = state.touch.held, float(state.touch.settings[ta.SLACK])
+    held, slack = state.arrays.limit_impulse, float(state.arrays.settings[ca.SLACK])
     freedom, side = np.nonzero(held > 0.0)
     return Found(
         ids[:, : cl.BODY_B + 1].copy(),
@@ -135,8 +135,8 @@ def pressed(state: Any) -> Found:
         np.where(side == 0, 1.0, -1.0),
         held[freedom, side],
         NONE * slack,
-        float(state.touch.balance[ta.LAST_PART]),
-        bool(state.touch.balance[ta.WAS_TOUCHING] != 0.0),
+        float(state.arrays.balance[ca.LAST_PART]),
+        bool(state.arrays.balance[ca.HAD_CONTACT] != 0.0),
     )
 
 

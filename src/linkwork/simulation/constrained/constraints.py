@@ -1,4 +1,4 @@
-"""The arrays of the constraints of a moving linkage: loops, and what their answers are worked out with.
+"""The arrays of the constraints of a moving linkage: loops, and what their responses are worked out with.
 
 They stand behind those of `Moving` in the same table. All arrays are empty for a linkage without constraints.
 `parts.constraint_arrays` makes them.
@@ -67,13 +67,13 @@ class Constraints(NamedTuple):
     change: Float1  # (nv,)
     push: Float1  # (nv,) efforts of couplings; zero elsewhere
     coupled_change: Float2  # (c, nv) of `project_couplings`, for contact
-    coupled_answer: Float2  # (c n, 6) the same of bodies
+    coupled_response: Float2  # (c n, 6) the same of bodies
     # scratch of `responses`
     mark: Int1  # (n,)
     members: Int1  # (n,)
     bias_up: Float2  # (n, 6)
     effort: Float1  # (nv,)
-    answer: Float2  # (n, 6)
+    response: Float2  # (n, 6)
     calls: Int1  # (3,) addresses of kernels that steps call (`calling`); 0 without loops
 
 

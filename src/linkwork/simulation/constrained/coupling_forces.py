@@ -106,7 +106,7 @@ def project_couplings(table):
 
     M_c⁻¹ answers impulses with the joints coupled. ŷ_k = (y_k - Σ ŷ_l (E_k ŷ_l)) / √(E_k ŷ_k), l < k, with y_k = M⁻¹E_kᵀ:
     Gram and Schmidt's method in the metric of M. A coupling that says what those before say gets ŷ = 0. Joints are in
-    `coupled_change` (c, nv), bodies in their frames in `coupled_answer` (c n, 6). Cost: O(c n + c² n).
+    `coupled_change` (c, nv), bodies in their frames in `coupled_response` (c n, 6). Cost: O(c n + c² n).
     """
     s = moving_of(table)
     x = constraints_of(table)
@@ -121,10 +121,10 @@ def project_couplings(table):
             for j in range(s.v.shape[0]):
                 x.change[j] -= along * x.coupled_change[l, j]
             for i in range(n):
-                add_to6(x.answer, i, 0, scale6(-along, load6(x.coupled_answer, l * n + i, 0)))
+                add_to6(x.response, i, 0, scale6(-along, load6(x.coupled_response, l * n + i, 0)))
         left = coupled_sum(x, k, x.change)
         size = 1.0 / math.sqrt(left) if left > REDUNDANT * whole else 0.0
         for j in range(s.v.shape[0]):
             x.coupled_change[k, j] = size * x.change[j]
         for i in range(n):
-            store6(x.coupled_answer, k * n + i, 0, scale6(size, load6(x.answer, i, 0)))
+            store6(x.coupled_response, k * n + i, 0, scale6(size, load6(x.response, i, 0)))

@@ -1,16 +1,49 @@
-"""How a linkage answers impulses on its bodies: M⁻¹Jᵀ from the articulated inertias that `aba` left behind.
+"""Response of a linkage to impulses on its bodies: M⁻¹Jᵀ from the articulated inertias that `aba` left behind.
 
-Up from the body that is pushed, down to the bodies of interest; `aba` has the step of one joint.
+Up from the body that is pushed, down to the bodies of interest; `aba` has the step of one joint. Six impulses on one body
+go up a path at once, side by side.
 The same numbers are accelerations for wrenches, velocities for impulses and displacements for what closes a gap.
 """
 
 from linkwork.core.jit import inlined, routine
-from linkwork.dynamics.aba import EFFORT_D, P_, R_, move_one, move_several, push_one, push_several
+from linkwork.dynamics.aba import (
+    D_D,
+    DINV,
+    EFFORT_D,
+    P_,
+    R_,
+    S_D,
+    U_,
+    U_D,
+    move_one,
+    move_several,
+    push_one,
+    push_several,
+)
+from linkwork.dynamics.joint_lanes import mix_lanes, push_lanes
+from linkwork.model.kernels.joint_kernels import helical_twist
 from linkwork.model.layout import DOF, HELICAL, KIND, PARENT, V
 from linkwork.simulation.constrained.constraints import constraints_of
 from linkwork.simulation.moving import moving_of
 from linkwork.spatial.memory import add_to6, load3, load6, load9, store6
+from linkwork.spatial.simd import (
+    LANES,
+    add_outer,
+    combine,
+    lane_vector,
+    load_rows,
+    negate6,
+    no_rows,
+    six_lanes,
+    splat,
+    store_rows,
+    vload,
+    vstore,
+    wrench_rows_to_parent,
+)
 from linkwork.spatial.vectors import ZERO6, scale6, twist_to_child, wrench_to_parent
+
+LEFT_ON_JOINT = 6 * LANES  # where in `columns` begins what wrenches leave on a joint
 
 
 @inlined
@@ -108,19 +141,19 @@ def clear_members(x, count):
 
 @inlined
 def move_body(s, x, i, has_effort, out):
-    """`answer` of body i, whose parent has it; of its joint into `out`."""
+    """`response` of body i, whose parent has it; of its joint into `out`."""
     parent = s.tree[i, PARENT]
-    above = load6(x.answer, parent, 0) if parent >= 0 else ZERO6
+    above = load6(x.response, parent, 0) if parent >= 0 else ZERO6
     if s.tree[i, KIND] == HELICAL:  # the hot path: a call would take as long
         a = pull_down_hinge(s.tree, s.body, s.work, i, above, x.effort, has_effort, out)
     else:
         a = pull_down(s.tree, s.body, s.work, s.dof_work, i, above, x.effort, has_effort, out)
-    store6(x.answer, i, 0, a)
+    store6(x.response, i, 0, a)
 
 
 @routine
 def respond_members(s, x, count, drive, out):
-    """`answer` of so many `members` to the wrenches in `bias_up` and efforts `drive`; of their joints into `out`."""
+    """`response` of so many `members` to the wrenches in `bias_up` and efforts `drive`; of their joints into `out`."""
     push_members(s, x, count, drive, True)
     for e in range(count):
         move_body(s, x, x.members[e], True, out)
@@ -151,3 +184,81 @@ def respond(table, pushed, wrenches, out):
     for r in range(pushed.shape[0]):
         add_to6(x.bias_up, pushed[r], 0, scale6(-1.0, load6(wrenches, r, 0)))
     respond_all(s, x, count, x.push, is_coupled, out)
+
+
+@routine
+def response_along_path(s, members, path, b, base, carry, own_rows, columns):
+    """Six unit impulses on body b, in world axes, go up to body `base` at once.   (17)  docs/theory/contact.md
+
+    What arrives there, Pᵀ, in `carry`; what b does while `base` stands still, Σ, in `own_rows`: rows of eight.
+
+    members: the `path` bodies from b to right below `base`, -1: the world. columns: scratch, 12 rows.
+    """
+    X = turned_units(load9(s.world, b, 0))
+    own = no_rows()
+    for e in range(path):
+        i = members[e]
+        if s.tree[i, KIND] == HELICAL:
+            X, own = pass_hinge(s, i, X, own)
+        else:
+            store_rows(columns, 0, X)
+            store_rows(own_rows, 0, own)
+            pass_joint(s, columns, own_rows, i)
+            X = load_rows(columns, 0)
+            own = load_rows(own_rows, 0)
+        if s.tree[i, PARENT] >= 0:  # the world does not move
+            X = wrench_rows_to_parent(load9(s.work, i, R_), load3(s.work, i, P_), X)
+    store_rows(own_rows, 0, own)
+    if base >= 0:
+        store_rows(carry, 0, rows_to_world(load9(s.world, base, 0), X))
+
+
+@inlined
+def turned_units(R):
+    """Six unit impulses in world axes as bias wrenches in axes R: columns of six rows."""
+    return (
+        lane_vector((-R[0], -R[3], -R[6], 0.0, 0.0, 0.0), 0.0),
+        lane_vector((-R[1], -R[4], -R[7], 0.0, 0.0, 0.0), 0.0),
+        lane_vector((-R[2], -R[5], -R[8], 0.0, 0.0, 0.0), 0.0),
+        lane_vector((0.0, 0.0, 0.0, -R[0], -R[3], -R[6]), 0.0),
+        lane_vector((0.0, 0.0, 0.0, -R[1], -R[4], -R[7]), 0.0),
+        lane_vector((0.0, 0.0, 0.0, -R[2], -R[5], -R[8]), 0.0),
+    )
+
+
+@inlined
+def rows_to_world(R, X):
+    """Columns of X, bias wrenches in axes R, as impulses in world axes."""
+    return (
+        -R[0] * X[0] - R[1] * X[1] - R[2] * X[2],
+        -R[3] * X[0] - R[4] * X[1] - R[5] * X[2],
+        -R[6] * X[0] - R[7] * X[1] - R[8] * X[2],
+        -R[0] * X[3] - R[1] * X[4] - R[2] * X[5],
+        -R[3] * X[3] - R[4] * X[4] - R[5] * X[5],
+        -R[6] * X[3] - R[7] * X[4] - R[8] * X[5],
+    )
+
+
+@inlined
+def pass_hinge(s, i, X, own):
+    """Columns of bias wrenches X on body i → what they are above its joint of one coordinate; Σ grows by u D⁻¹ uᵀ."""
+    d = s.work[i, DINV]
+    u, X = push_lanes(helical_twist(s.body, i), load6(s.work, i, U_), d, splat(0.0), X, X)
+    return X, add_outer(own, six_lanes(u), d * u)
+
+
+@routine
+def pass_joint(s, columns, own_rows, i):
+    """The same for any joint, in memory: X in `columns`, Σ in `own_rows`."""
+    j, n = s.tree[i, V], s.tree[i, DOF]
+    D = s.dof_work[:, D_D : D_D + 6]
+    X = load_rows(columns, 0)
+    own = load_rows(own_rows, 0)
+    for d in range(n):
+        vstore(columns, LEFT_ON_JOINT + LANES * d, combine(negate6(load6(s.dof_work, j + d, S_D)), X))
+    for d in range(n):
+        x = mix_lanes(D, j, d, n, columns, LEFT_ON_JOINT, LANES)
+        X = add_outer(X, load6(s.dof_work, j + d, U_D), x)
+        own = add_outer(own, six_lanes(vload(columns, LEFT_ON_JOINT + LANES * d)), x)
+    store_rows(columns, 0, X)
+    store_rows(own_rows, 0, own)

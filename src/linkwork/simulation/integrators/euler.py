@@ -152,7 +152,7 @@ def note_efforts(table, h):
     if s.counts[mv.RULE] == BY_VARIATIONAL:
         _note_variational(table, h)
     elif s.counts[mv.IMPLICIT] != 0 and s.counts[mv.MOTORS] > 0:
-        note_joints(table, s.start_q, s.start_v, h, s.judged)
+        note_joints(table, s.start_q, s.start_v, h, s.saturation_velocity)
     else:
         note_joints(table, s.start_q, s.start_v, h if s.counts[mv.IMPLICIT] != 0 else 0.0, s.start_v)
 

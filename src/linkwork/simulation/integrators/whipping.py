@@ -14,7 +14,7 @@ them. So it is counted once in EVERY steps, and only where bodies turn fast enou
     Σ gain  ≤  MOST_GAINED max T                                                          (33)  docs/theory/contact.md
 
 is a sum that losses pay for: the energy less its least so far. Parts of steps in which something touches add to it too
-(`simulation.touching.balance`). While it is beyond HELD of that bound, steps in flight are variational ones.
+(`simulation.contact_step.balance`). While it is beyond HELD of that bound, steps in flight are variational ones.
 """
 
 import math

@@ -64,7 +64,7 @@ def motor_at(s, i, d, ahead):
     kind = s.tree[i, KIND]
     if kind == HELICAL or kind == COMPOUND:
         j = s.tree[i, V] + d
-        u = s.judged[j] if ahead > 0.0 else s.v[j]
+        u = s.saturation_velocity[j] if ahead > 0.0 else s.v[j]
         return motor_law(s.motor, s.strength, s.top_speed, j, s.q[s.tree[i, Q] + d], s.v[j], ahead, u)
     return 0.0, 0.0, 0.0
 
@@ -113,8 +113,8 @@ def joint_efforts(table, where, h):
 
 
 @inlined
-def acts_otherwise(s, i, d, h, u):
-    """Whether the motor of coordinate d of joint i, judged at the velocity u, acts otherwise than judged as it is."""
+def changes_law(s, i, d, h, u):
+    """Whether the motor of coordinate d of joint i has another law at the velocity u than at its saturation velocity."""
     j = s.tree[i, V] + d
     kind = s.tree[i, KIND]
     free = s.strength[j] == math.inf and s.top_speed[j] == math.inf and s.motor[j, M_FRICTION] == 0.0
@@ -136,26 +136,26 @@ def limited_effort(s, i, d, h, u):
 
 
 @routine
-def judge_motors(table, h, is_first):
-    """Judges limits of motors at the velocities v + h q̈ that were just found; returns whether any motor acts otherwise.
+def update_saturation(table, h, is_first):
+    """Laws of motors within their limits at the velocities v + h q̈ that were just found; returns whether any has changed.
 
-    is_first: they were judged at the velocities where the step begins.
+    is_first: the laws until now are those at the velocities where the step begins.
     """
     s = moving_of(table)
     changed = False
     for i in range(s.tree.shape[0]):
         for d in range(s.tree[i, DOF]):
             j = s.tree[i, V] + d
-            changed = changed or acts_otherwise(s, i, d, h, s.v[j] + h * s.qdd[j])
+            changed = changed or changes_law(s, i, d, h, s.v[j] + h * s.qdd[j])
     if changed:
-        efforts_as_judged(table, h)
-        judge_along_way(table, h, is_first, 1.0)
+        efforts_at_saturation(table, h)
+        search_saturation(table, h, is_first, 1.0)
     return changed
 
 
 @routine
-def efforts_as_judged(table, h):
-    """Fills `drive` with the efforts of motors at v + h q̈ by the laws by which they were judged."""
+def efforts_at_saturation(table, h):
+    """Fills `drive` with the efforts of motors at v + h q̈ by their present laws."""
     s = moving_of(table)
     for i in range(s.tree.shape[0]):
         for d in range(s.tree[i, DOF]):
@@ -165,20 +165,23 @@ def efforts_as_judged(table, h):
 
 
 @routine
-def judge_along_way(table, h, is_first, most):
-    """Moves `judged` towards v + h q̈, to where a convex function on it is least, at most so much of the way; at first all.
+def search_saturation(table, h, is_first, most):
+    """Moves `saturation_velocity` to v + h q̈ at first; later towards it, to where a convex function is least, at most
+    so much of the way.
 
     With τ(u) the efforts of motors, the end u of the step is where M (u - v) / h - r - τ(u) = 0, and no τ rises with its u:
     the place where a convex function of u is least. Each evaluation is a step of Newton's method towards it, which may go
     round in circles; going along it to where the slope of that function vanishes does not. The first two terms are linear
-    in u. So their value at `judged`, kept in `u`, follows from those at the ends of the steps, where they are the efforts
-    that motors had by the law they were judged by, and the impulses of contacts and limits over h: in `drive`.
+    in u. So their value there, kept in `u`, follows from those at the ends of the steps, where they are the efforts
+    that motors had by their laws, and the impulses of contacts and limits over h: in `drive`.
     """
     s = moving_of(table)
     share = 1.0 if is_first else min(where_slope_vanishes(table, h), most)
     for j in range(s.v.shape[0]):
         end = s.v[j] + h * s.qdd[j]
-        s.judged[j] = end if share == 1.0 else s.judged[j] + share * (end - s.judged[j])
+        s.saturation_velocity[j] = (
+            end if share == 1.0 else s.saturation_velocity[j] + share * (end - s.saturation_velocity[j])
+        )
         s.u[j] = s.drive[j] if share == 1.0 else s.u[j] + share * (s.drive[j] - s.u[j])
 
 
@@ -211,7 +214,7 @@ def where_slope_vanishes(table, h):
 
 @routine
 def slope_along(table, h, share):
-    """Slope of the function that the end of the step makes least, on the way from `judged` to v + h q̈; see above."""
+    """Slope of the function that the end of the step makes least, on the way of `search_saturation`."""
     s = moving_of(table)
     slope = 0.0
     for i in range(s.tree.shape[0]):
@@ -219,9 +222,9 @@ def slope_along(table, h, share):
         if kind == HELICAL or kind == COMPOUND:
             for d in range(s.tree[i, DOF]):
                 j = s.tree[i, V] + d
-                way = s.v[j] + h * s.qdd[j] - s.judged[j]
+                way = s.v[j] + h * s.qdd[j] - s.saturation_velocity[j]
                 others = s.u[j] + share * (s.drive[j] - s.u[j])
-                slope += way * (others - limited_effort(s, i, d, h, s.judged[j] + share * way))
+                slope += way * (others - limited_effort(s, i, d, h, s.saturation_velocity[j] + share * way))
     return slope
 
 

@@ -26,10 +26,10 @@ NO_TABLES = (
 )
 
 
-def allocate_constraints(model: Model, bodies: int, freedoms: int, answers: bool = False) -> Constraints:
+def allocate_constraints(model: Model, bodies: int, freedoms: int, responds: bool = False) -> Constraints:
     """Constraints of the loops of a model, for a linkage of up to so many bodies and degrees of freedom.
 
-    A linkage without loops gets empty arrays, but for the scratch of `responses` where `answers` are needed all the same.
+    A linkage without loops gets empty arrays, but for the scratch of `responses` where responses are needed all the same.
     """
     k = len(model.loops)
     plan = loop_plan(model) if model.is_constrained else None
@@ -38,7 +38,7 @@ def allocate_constraints(model: Model, bodies: int, freedoms: int, answers: bool
     nz = tables[3].shape[0]
     p = plan.count if plan is not None else 0
     coupled = plan.coupled if plan is not None else []
-    n, nv = (bodies, freedoms) if p or answers else (0, 0)
+    n, nv = (bodies, freedoms) if p or responds else (0, 0)
     ends = plan.ends.copy() if plan is not None else np.zeros((0, 2), dtype=np.int64)
     constrained, where = bodies_of_loops(ends)
     m = 2 * k  # at most; which bodies are at their ends changes with the region of an adaptive simulation
@@ -88,13 +88,13 @@ def allocate_constraints(model: Model, bodies: int, freedoms: int, answers: bool
         acting=np.zeros((k, 12)),
         change=lazy_zeros(nv),
         push=np.zeros(nv if coupled else 0),
-        coupled_change=np.zeros((len(model.couplings), nv if answers else 0)),
-        coupled_answer=np.zeros((len(model.couplings) * (n if answers else 0), 6)),
+        coupled_change=np.zeros((len(model.couplings), nv if responds else 0)),
+        coupled_response=np.zeros((len(model.couplings) * (n if responds else 0), 6)),
         mark=lazy_zeros(n, dtype=np.int64),
         members=lazy_zeros(n, dtype=np.int64),
         bias_up=lazy_zeros(n, 6),
         effort=lazy_zeros(nv),
-        answer=lazy_zeros(n, 6),
+        response=lazy_zeros(n, 6),
         calls=_addresses() if p else np.zeros(CALLS, dtype=np.int64),
     )
 

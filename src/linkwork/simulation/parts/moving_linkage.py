@@ -17,16 +17,16 @@ from linkwork.loops.system import loop_plan
 from linkwork.model.compile.floating_trees import floating_trees
 from linkwork.model.model import Model
 from linkwork.simulation import moving as mv
+from linkwork.simulation.contact_choice import advance_with_contact, has_limited_motors, kernel_with_contact
 from linkwork.simulation.integrators.names import INTEGRATORS
 from linkwork.simulation.momentum.momentum import read_momentum
 from linkwork.simulation.parts.constraint_arrays import allocate_constraints
 from linkwork.simulation.parts.moving_arrays import allocate, forget_past, past_of
 from linkwork.simulation.parts.part import Entry, Saved, copies, entry_of, write
 from linkwork.simulation.stepping.choice import advance_of
-from linkwork.simulation.touches import advance_with_contact, has_limited_motors, kernel_with_contact
 
 if TYPE_CHECKING:
-    from linkwork.simulation.touching.front import ContactState
+    from linkwork.simulation.contact_step.contact_state import ContactState
 
 
 class Stepping(NamedTuple):
@@ -64,7 +64,7 @@ class MovingLinkage:
         keeps = how.keep_momentum and (method == mv.SEMI_IMPLICIT_EULER or contact is not None)
         self.bases = bases if keeps else bases[:0]
         self.arrays = allocate(tables, self.bases.copy(), tree_of.copy(), method)
-        self.constraints = allocate_constraints(model, model.n_bodies, model.nv, answers=contact is not None)
+        self.constraints = allocate_constraints(model, model.n_bodies, model.nv, responds=contact is not None)
         counts, numbers = self.arrays.counts, self.arrays.numbers
         counts[mv.METHOD], counts[mv.IMPLICIT] = method, how.implicit_joints
         counts[mv.KEEPS_MOMENTUM] = self.bases.size > 0 and method == mv.SEMI_IMPLICIT_EULER
@@ -78,17 +78,17 @@ class MovingLinkage:
         """The kernel that makes steps of it."""
         method = int(self.arrays.counts[mv.METHOD])
         if self.contact is not None:
-            return advance_with_contact(self.contact.touch, self.contact.contact, method, self.model.is_constrained)
+            return advance_with_contact(self.contact.arrays, self.contact.contact, method, self.model.is_constrained)
         return advance_of(method, self.model.is_constrained)
 
     def address(self) -> int:
         """Where that kernel stands, with those that it calls: for kernels that step many linkages."""
-        from linkwork.simulation.touching.calling import STEPS
+        from linkwork.simulation.contact_step.calling import STEPS
 
         method, has_loops = int(self.arrays.counts[mv.METHOD]), self.model.is_constrained
         if self.contact is None:
             return address_of(advance_of(method, has_loops), STEPS)
-        made = kernel_with_contact(self.contact.touch, self.contact.contact, method, has_loops)
+        made = kernel_with_contact(self.contact.arrays, self.contact.contact, method, has_loops)
         return address_of(made, STEPS)
 
     # --------------------------------------------------------------------------------------------------------------- arrays
@@ -111,7 +111,7 @@ class MovingLinkage:
         same = np.setdiff1d(same, mv.ROWS_OF_LOADS)
         self.table[same] = before[same]
         if self.contact is not None and self.contact.contact is not None:
-            from linkwork.simulation.touching.arrays import ROWS_OF_OPEN_NODES
+            from linkwork.simulation.contact_step.arrays import ROWS_OF_OPEN_NODES
 
             self.table[ROWS_OF_OPEN_NODES] = before[ROWS_OF_OPEN_NODES]
 
@@ -145,7 +145,7 @@ class MovingLinkage:
         )
         return {
             **own,
-            "kept_momentum": moving.kept,
+            "kept_momentum": moving.target_momentum,
             "loop_coordinates": self.constraints.z,
             "energy_debt": moving.numbers[mv.STEP_PAST],
             "substep": moving.numbers[mv.SUBSTEP_WISH : mv.SUBSTEP_WISH + 1],

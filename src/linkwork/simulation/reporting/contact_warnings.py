@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from linkwork.contact import contact_list as cl
+from linkwork.contact.model_search import find_all_contacts
 from linkwork.contact.volumes import all_open
-from linkwork.contact.whole_search import find_all_contacts
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.messages.warning import warn_user
+from linkwork.simulation.contact_step import arrays as ca
 from linkwork.simulation.reporting.energy_watch import LARGEST_GAIN
-from linkwork.simulation.touching import arrays as ta
 
 if TYPE_CHECKING:
-    from linkwork.simulation.touching.front import ContactState
+    from linkwork.simulation.contact_step.contact_state import ContactState
 
 NAMED_AT_MOST = 4  # pairs of bodies
 SHORT = 0.125  # of a step: parts as short as this are reported
@@ -35,18 +35,18 @@ class ContactWarnings:
         top: the largest kinetic energy lately [J].
         """
         contact = self._contact
-        totals, balance = contact.touch.totals, contact.touch.balance
-        slowest = contact.touch.settings.item(ta.SLACK) / h  # [m/s] goes by what counts as touching in a step
-        is_much = totals.item(ta.TAKEN_BACK) > LARGEST_GAIN * max(
+        totals, balance = contact.arrays.totals, contact.arrays.balance
+        slowest = contact.arrays.settings.item(ca.SLACK) / h  # [m/s] goes by what counts as touching in a step
+        is_much = totals.item(ca.TAKEN_BACK) > LARGEST_GAIN * max(
             top, 0.5 * slowest**2 * float(contact.model.mass.sum())
         )
-        is_short = 0.0 < balance.item(ta.LENGTH_WISH) <= SHORT * h
+        is_short = 0.0 < balance.item(ca.LENGTH_WISH) <= SHORT * h
         if self._gains_are_known or not (is_much or is_short):
             return
         self._gains_are_known = True
         warn_user(
             f"steps of {h:g} s are too long for what moves here: they gain energy from nothing. "
-            f"{totals[ta.TAKEN_BACK]:.3g} J were taken out of velocities again, and {totals[ta.SHORTENED]:.0f} steps were "
+            f"{totals[ca.TAKEN_BACK]:.3g} J were taken out of velocities again, and {totals[ca.SHORTENED]:.0f} steps were "
             "made in shorter parts. Motion stays bounded, but is not to be trusted in detail; take smaller steps."
         )
 
@@ -56,12 +56,12 @@ class ContactWarnings:
         bodies: of the model, for each moving one; by default they are the same.
         """
         contact = self._contact
-        turned = contact.touch.counts.item(ta.TURNED)
+        turned = contact.arrays.counts.item(ca.TURNED)
         if not turned or self._turns_are_known:
             return
         self._turns_are_known = True
         body = turned - 1 if bodies is None else int(bodies[turned - 1])
-        speed = float(np.linalg.norm(contact.touch.twists[turned - 1, :3]))
+        speed = float(np.linalg.norm(contact.arrays.twists[turned - 1, :3]))
         warn_user(
             f"body '{contact.model.body_names[body]}' turns by {speed * h:.3g} rad in one step of {h:g} s. Contact and "
             "limits cannot follow that, and what comes after is not to be trusted; take smaller steps."
@@ -73,9 +73,9 @@ class ContactWarnings:
         if contact.finder is None:
             return
         still = np.zeros((contact.model.n_bodies, 6))
-        margin = float(contact.touch.settings[ta.MARGIN])
+        margin = float(contact.arrays.settings[ca.MARGIN])
         nodes = all_open(contact.finder.volumes)
-        own = contact.touch.counts[ta.SELF_CONTACT] != 0
+        own = contact.arrays.counts[ca.SELF_CONTACT] != 0
         find_all_contacts(contact.finder, nodes, poses, still, 0.0, 0.0, bool(own))
         count = int(contact.contacts.number[cl.COUNT])
         deep: dict[tuple[str, str], float] = {}

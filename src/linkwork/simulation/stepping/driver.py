@@ -2,7 +2,7 @@
 
 `make_loop` makes the loop over steps; all others are made of it. `make_advance` puts an integrator and a way to evaluate
 together. What it returns makes n steps without leaving compiled code, and is compiled with that integrator alone. A step
-that fails is taken back: the state is that of the last good one. Steps with contact (`touching.driver`), and what a run
+that fails is taken back: the state is that of the last good one. Steps with contact (`contact_step.driver`), and what a run
 does between two steps, are other steps in the same loop. `make_go_on` makes a step in parts, for forces and accelerations
 that come from Python, where the loop itself runs as Python (`from_python`).
 

@@ -157,7 +157,7 @@ class ActiveRegion:
         """
         contact = self.moving.contact
         assert contact is not None
-        if contact.touch.region is not self.tree.table or contact.touch.choice is not settings:
+        if contact.arrays.region is not self.tree.table or contact.arrays.choice is not settings:
             contact.update_between_steps(self.tree.table, settings)
             self.moving.describe_again()
         self.load_updates()
