@@ -104,7 +104,7 @@ def test_each_figure_has_its_own_momentum(make_tree, rng, derivative):
     before = tree_momentum(model, state, "free")
     rate = derivative(momentum, 2e-4)
     sim.step(h)
-    kept = sim.view.moving.kept[0].copy()
+    kept = sim.view.moving.target_momentum[0].copy()
     largest = np.abs(rate).max()  # of order 100
     assert kept - before == pytest.approx(h * rate, abs=1e-8 * h * largest)
     assert tree_momentum(model, sim.state, "free") == pytest.approx(

@@ -14,8 +14,8 @@ import numpy as np
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import positive, whole
 from linkwork.core.messages.deprecation import once_positional
+from linkwork.dynamics.api import dca_solver, forward_dynamics
 from linkwork.dynamics.dca.solver import DcaSolver
-from linkwork.dynamics.front import dca_solver, forward_dynamics
 from linkwork.dynamics.inputs import NO_EFFORT, NO_WRENCHES, as_model, as_state
 from linkwork.dynamics.paths.path_data import solver_paths
 from linkwork.errors import ModelError, StateError

@@ -30,7 +30,7 @@ FLAT = 1e-9  # the same where the best of them ends
 POSTURE_WEIGHT = 1e-8  # of a step towards a posture beside the targets, which it keeps to first order
 LEANING_STEPS, STRAIGHT = 100, 1e-9  # steps towards a posture at most; [rad] size of the last
 LONGEST_LEAN = 0.5  # [rad] of a joint in one step
-KEPT = 8  # searches kept per model and thread
+MOST_SEARCHES = 8  # searches kept per model and thread
 AT_LIMIT = 1e-9  # [rad or m]
 MIRRORED, MOVED_ON = 1, 2  # ways to leave a dead end
 WAYS = 3  # mirrored, moved on, and those at limits mirrored
@@ -113,7 +113,7 @@ def found_search(model: Model, rows: list[Row], settings: Settings) -> Search:
     key = (settings.limits, *(row.body for row in rows))
     search = kept.pop(key, None) or Search(model, rows, settings.limits)
     kept[key] = search  # the last used stands last
-    if len(kept) > KEPT:
+    if len(kept) > MOST_SEARCHES:
         del kept[next(iter(kept))]
     search.ask(rows, settings)
     return search

@@ -111,10 +111,10 @@ def settle_in_water(
         if balance.sweeps >= max_sweeps or shift > MOST_S * max(first, 1e-300):
             raise not_settled(done, balance.sweeps, tolerance)
         shift = _step(balance, closed, stream, shift)
-    return _judged(balance, closed, stream, done)
+    return _outcome(balance, closed, stream, done)
 
 
-def _judged(balance: Balance, closed: ClosedBalance | None, stream: Stream, done: Progress) -> Outcome:
+def _outcome(balance: Balance, closed: ClosedBalance | None, stream: Stream, done: Progress) -> Outcome:
     """How far the equilibrium is, and in how many directions it is unstable under the fluid's forces as they are, fixed in
     the world: they have a potential then."""
     kept = balance.acting

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
-from linkwork.dynamics.front import ALGORITHMS
+from linkwork.dynamics.api import ALGORITHMS
 from linkwork.dynamics.tree_elimination import factor_and_solve, factor_coupled
 from linkwork.dynamics.tree_factor import make_tree_factor
 from linkwork.reference import joint_calculus as calculus

@@ -28,7 +28,7 @@ from linkwork.errors import StateError
 from linkwork.model.layout import Q, V
 from linkwork.model.state import State
 from linkwork.simulation.backward.touching import pressed
-from linkwork.simulation.moving import LINKAGE, SUBSTEP_WISH
+from linkwork.simulation.moving import LINKAGE, PROPOSED_STEP
 
 
 @tabled
@@ -78,7 +78,7 @@ class Segment:
             stays = np.isin(touched.limits, self.freedoms)  # of joints that are not active nothing is new
             limits = {x: getattr(touched, x)[stays] for x in ("limits", "sign", "limit_impulse")}
             touched = touched._replace(**limits)
-        self.seen.append(Looked(touched, float(moving.numbers[SUBSTEP_WISH])))
+        self.seen.append(Looked(touched, float(moving.numbers[PROPOSED_STEP])))
         size = 0 if touched is None else sum(getattr(x, "nbytes", 0) for x in (*touched, *touched.shapes))
         return 8 * (self.coordinates.size + self.freedoms.size) + size
 

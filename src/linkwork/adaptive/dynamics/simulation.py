@@ -131,14 +131,14 @@ class AdaptiveDynamics(Dynamics):
         implicit_joints = flag(implicit_joints, "implicit_joints")
         one_of(measure, MEASURES, "measure")
         one_of(integrator, (*INTEGRATORS, AUTO), "integrator")
-        outside = field is not None or thermostat is not None
+        acts_from_python = field is not None or thermostat is not None
         if water is not None:
-            integrator = integrator_in_water(integrator, "aba", contact, outside)
+            integrator = integrator_in_water(integrator, "aba", contact, acts_from_python)
             keep_momentum, limits = False, False  # the stream gives and takes momentum
         integrator = chosen_integrator(model, integrator, implicit_joints, field, thermostat)
         if integrator == "variational" and not implicit_joints:
             raise StateError("variational works with implicit joints; leave implicit_joints=False out.")
-        act = choose_limits(model, contact, limits, integrator, outside=outside)
+        act = choose_limits(model, contact, limits, integrator, acts_from_python=acts_from_python)
         if tolerance is None and max_active_joints is None:
             tolerance = DEFAULT_TOLERANCE
         self.measure = measure
@@ -181,7 +181,7 @@ class AdaptiveDynamics(Dynamics):
         self._tree = AdaptiveTree(bundles, self._loads, self._joints, MARKS, JOINT_MARKS, self._reduced)
         self._forces.act_on(self._tree, self._reduced, moving, self._loads)
         parts = (self._reduced, moving, self._forces, self._loads, self._joints)
-        self._region = ActiveRegion(self._tree, *parts, self._fail, self._updates.finished)
+        self._region = ActiveRegion(self._tree, *parts, self._fail, self._updates.after_update)
         self._region.load_table_grew()
 
     @property
@@ -195,7 +195,7 @@ class AdaptiveDynamics(Dynamics):
         self._region.renew()
 
     def _begin_at(self, q: FloatArray, v: FloatArray) -> None:
-        self._region.settle()
+        self._region.complete_update()
         pins = dict(self._region.pins)
         self._moving.reset()
         if self._contact_state is not None:
@@ -249,7 +249,7 @@ class AdaptiveDynamics(Dynamics):
     @property
     def report(self) -> AdaptiveReport:
         """The report of the last step."""
-        self._region.settle()
+        self._region.complete_update()
         return self._report_with(self.energy)
 
     def _report_with(self, energy: Energy) -> AdaptiveReport:
@@ -270,11 +270,11 @@ class AdaptiveDynamics(Dynamics):
 
     @in_turn  # reports may be read by another thread
     def _prove_bound(self) -> None:
-        self._region.settle()
+        self._region.complete_update()
 
     def scalars(self) -> dict[str, float]:
         """Numbers worth following over time."""
-        self._region.settle()
+        self._region.complete_update()
         energy = self.energy
         report = self._report_with(energy)
         return {
@@ -315,9 +315,9 @@ class AdaptiveDynamics(Dynamics):
         """
         h, left = positive(h, "h"), whole(n, 1, "the number of steps")
         every = whole(self.update_every, 1, "update_every")
-        self._region.settle()
-        if h not in self._steps_judged:
-            self._judge_stiffness(self.state, self.integrator, self.implicit_joints, h)
+        self._region.complete_update()
+        if h not in self._checked_steps:
+            self._check_stiffness(self.state, self.integrator, self.implicit_joints, h)
         if self._tree.run.counts.item(CHANGED):
             self._region.renew()
         is_alone = not self._forces.are_any
@@ -437,7 +437,7 @@ class AdaptiveDynamics(Dynamics):
         return self._region.efforts()
 
     def _about_to_be_saved(self) -> None:
-        self._region.settle()
+        self._region.complete_update()
         self._region.renew(whole=True)
         self._region.collect()
 

@@ -91,7 +91,7 @@ class United:
 
     def __init__(self, whole: Model, acting: Acting, joints: IntArray, q: FloatArray):
         arrays = whole.arrays
-        self.joints, self.is_whole = joints, joints.size == whole.n_bodies
+        self.joints, self.has_all_joints = joints, joints.size == whole.n_bodies
         self.freedoms = places(arrays.tree, joints, V, whole.nv)
         self.coordinates = places(arrays.tree, joints, Q, whole.nq)
         tree, body = arrays.tree[joints].copy(), arrays.body[joints].copy()

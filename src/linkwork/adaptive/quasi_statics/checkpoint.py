@@ -20,7 +20,9 @@ from linkwork.adaptive.quasi_statics.update import prepare_all
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.simulation.parts.part import Entry, Saved, copies, entry_of, write
 
-OF_RUN = ("q", "kept_q", "qdd", "counts", "metric_sums", "wrench", "loop_wrench")  # arrays that a checkpoint keeps
+# Arrays that a checkpoint holds, under the same names but for one.
+OF_RUN = ("q", "saved_q", "qdd", "counts", "metric_sums", "wrench", "loop_wrench")
+STORED_AS = {"saved_q": "kept_q"}
 
 
 class OpenNodes:
@@ -36,7 +38,7 @@ class OpenNodes:
         self._floors = {"floor": floor, "measured_floor": measured_floor}
 
     def _saved_arrays(self) -> dict[str, NDArray[Any]]:
-        return {**{name: getattr(self._tree.run, name) for name in OF_RUN}, **self._floors}
+        return {**{STORED_AS.get(name, name): getattr(self._tree.run, name) for name in OF_RUN}, **self._floors}
 
     def schema(self) -> tuple[Entry, ...]:
         arrays = (entry_of(name, array) for name, array in self._saved_arrays().items())
@@ -98,6 +100,6 @@ class OpenNodes:
     def reset(self) -> None:
         """Nothing is held open, and nothing is known of rounding; the tree is to be assembled anew."""
         run = self._tree.run
-        run.held_open[...] = 0
+        run.required_open[...] = 0
         run.loop_wrench[...] = 0.0
         self._floors["floor"][:] = 0.0

@@ -29,9 +29,9 @@ from linkwork.adaptive.quasi_statics.floor import (
     SOLVES,
     finish_measuring,
     form_floor,
-    go_on_measuring,
     left_to_solves,
     load_kernels,
+    measure_more,
 )
 from linkwork.adaptive.quasi_statics.report import (
     QuasiStaticsReport,
@@ -39,7 +39,7 @@ from linkwork.adaptive.quasi_statics.report import (
     largest,
     sums_of,
 )
-from linkwork.adaptive.quasi_statics.reroot import go_on_from
+from linkwork.adaptive.quasi_statics.reroot import rerooted
 from linkwork.adaptive.quasi_statics.scalars import scalars
 from linkwork.adaptive.quasi_statics.settling import settle_in_place
 from linkwork.adaptive.quasi_statics.solve import advance, mark_and_move
@@ -145,7 +145,7 @@ class QuasiStatics(LinkageSimulation):
     def _hold_root_open(self) -> None:
         run, root = self._tree.run, self._tree.plan.nodes.shape[0] - 1
         run.flag[root] |= ws.OPEN | ws.DIRTY
-        run.held_open[root] += 1
+        run.required_open[root] += 1
         run.opened[0] = root
         run.counts[[ws.OPEN_COUNT, ws.CHANGED]] = 1
 
@@ -340,7 +340,7 @@ class QuasiStatics(LinkageSimulation):
     def _report(
         self, reached: bool, joints: float, updated: float, goal: float | None, steps: int = 1
     ) -> QuasiStaticsReport:
-        go_on_measuring(self, joints, steps)
+        measure_more(self, joints, steps)
         if self._steps_since_floor >= FLOOR_EVERY:
             self._floor[:] = form_floor(self, goal)
             self._steps_since_floor = 0
@@ -384,7 +384,7 @@ class QuasiStatics(LinkageSimulation):
         run = self._tree.run
         finish_measuring(self)
         self._forces.forget()
-        run.q[...] = run.kept_q[...] = q
+        run.q[...] = run.saved_q[...] = q
         self._open.reset()
         self._assemble_everything()
         if self._tree.plan.nodes.shape[0]:
@@ -448,4 +448,4 @@ class QuasiStatics(LinkageSimulation):
         body, at, joint and options: as in `lw.reroot`. The new simulation's `loads` come in the order of this one's.
         Cost: O(n), as for a new simulation.
         """
-        return go_on_from(self, body, at, joint, options)
+        return rerooted(self, body, at, joint, options)

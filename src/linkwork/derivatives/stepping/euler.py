@@ -26,7 +26,7 @@ from linkwork.derivatives.stepping.step_gradients import UNSEEN, Linearized, See
 from linkwork.derivatives.stepping.world_loads import WorldLoads
 from linkwork.derivatives.sweeps.joint_pieces import springs_adjoint
 from linkwork.derivatives.sweeps.kinematic_sweeps import spring_pulls
-from linkwork.dynamics.front import forward_dynamics
+from linkwork.dynamics.api import forward_dynamics
 from linkwork.dynamics.inputs import NO_WRENCHES
 from linkwork.model import layout
 from linkwork.model.compile.floating_trees import floating_trees
@@ -165,7 +165,7 @@ class EulerStep(StepMap):
     def _end(self, before: State, u: FloatArray, v: FloatArray) -> State:
         """Where velocities v, of which u move coordinates, bring a linkage, before its loops are closed."""
         q, turned = self.model.integrate(before.q, u, self.h), v.copy()
-        self.free.go_on(before.q, q, u, turned, self.h)
+        self.free.advance(before.q, q, u, turned, self.h)
         return State(q, turned)
 
     def _move_back(self, u: FloatArray, v: FloatArray, by_q: FloatArray, by_v: FloatArray) -> MoveGradients:

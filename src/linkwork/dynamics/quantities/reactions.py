@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import dimensions, shown
+from linkwork.dynamics.api import checked_or_aba, dca_solver, solve_dca, virtual_work_solver
 from linkwork.dynamics.dca.nodes import H_C
 from linkwork.dynamics.dca.solver import DcaSolver
 from linkwork.dynamics.digits import is_delicate, joint_wrenches, refuse_lost_digits
-from linkwork.dynamics.front import checked_or_aba, dca_solver, solve_dca, virtual_work_solver
 from linkwork.dynamics.inputs import (
     as_effort,
     as_finite,

@@ -80,12 +80,14 @@ class TouchingStep(EulerStep):
         state = sim.view.contact
         return None if state is None else pressed(state)
 
-    def touching(self, before: State, after: State, seen: Seen) -> _Held | None:
+    def touching(self, before: State, after: State, seen: Seen) -> _ContactImpulses | None:
         found: Found | None = seen[1]
         if found is None or not found.met:
             return None
         if not (found.impulse.size or found.limits.size):
-            held = _Held(self, before, after, found)  # what does not press may be near: then bodies still turn half way
+            held = _ContactImpulses(
+                self, before, after, found
+            )  # what does not press may be near: then bodies still turn half way
             return held if self.takes_half and turns_fast(held.at.twists, self.h) else None
         if not abs(found.span - self.h) <= 1e-9 * self.h:
             raise StateError(
@@ -98,7 +100,7 @@ class TouchingStep(EulerStep):
                 f"'{body}' touches with friction that knows a direction, or rolls on a patch; steps with such friction "
                 "have no gradients. Give the shapes a friction that is a number."
             )
-        return _Held(self, before, after, found)
+        return _ContactImpulses(self, before, after, found)
 
 
 def pressed(state: Any) -> Found:
@@ -148,7 +150,7 @@ class _Side(NamedTuple):
     sign: float
 
 
-class _Held:
+class _ContactImpulses:
     """Impulses of a step as wrenches and efforts, and the way back through the laws that they obey."""
 
     def __init__(self, step: TouchingStep, before: State, after: State, found: Found):
@@ -334,7 +336,7 @@ def _dots(x: FloatArray, y: FloatArray) -> FloatArray:
 class _OnBodies(NamedTuple):
     """Weights on motions of the two bodies of a contact, in the world, into rows of six in their frames."""
 
-    held: _Held
+    held: _ContactImpulses
     bodies: IntArray
     out: FloatArray
 

@@ -64,19 +64,19 @@ def motor_at(s, i, d, ahead):
     kind = s.tree[i, KIND]
     if kind == HELICAL or kind == COMPOUND:
         j = s.tree[i, V] + d
-        u = s.judged[j] if ahead > 0.0 else s.v[j]
-        return motor_law(s.motor, s.strength, s.top_speed, j, s.q[s.tree[i, Q] + d], s.v[j], ahead, u)
+        u = s.saturation_velocity[j] if ahead > 0.0 else s.v[j]
+        return motor_law(s.motor, s.effort_limit, s.velocity_limit, j, s.q[s.tree[i, Q] + d], s.v[j], ahead, u)
     return 0.0, 0.0, 0.0
 
 
 @routine
 def joint_efforts(table, where, h):
-    """Fills `drive` with all efforts on joints, and `resistance` with their armature, by equations (1) and (2)."""
+    """All efforts on joints into `joint_effort`, and their armature into `effective_armature`, by equations (1) and (2)."""
     s = moving_of(table)
     if where == FROM_REST:
         for j in range(s.v.shape[0]):
-            s.drive[j] = s.effort[j] + s.stages[IMPULSE, j]
-            s.resistance[j, ARMATURE] = s.dof[j, ARMATURE]
+            s.joint_effort[j] = s.effort[j] + s.stages[IMPULSE, j]
+            s.effective_armature[j, ARMATURE] = s.dof[j, ARMATURE]
         return
     if where == HALF_WAY:
         h = s.numbers[SUBSTEP]
@@ -86,42 +86,42 @@ def joint_efforts(table, where, h):
         n = s.tree[i, DOF]
         if s.tree[i, KIND] == HELICAL:  # the hot path
             spring = s.dof[j, STIFFNESS] * (s.q[s.tree[i, Q]] - s.rest[s.tree[i, Q]])
-            s.drive[j] = s.effort[j] - s.dof[j, DAMPING] * s.v[j] - spring
+            s.joint_effort[j] = s.effort[j] - s.dof[j, DAMPING] * s.v[j] - spring
         else:
             for d in range(n):
-                s.drive[j + d] = s.effort[j + d]
-            joint_passive_effort(s.tree, s.dof, s.rest, i, s.q, s.v, s.drive)
+                s.joint_effort[j + d] = s.effort[j + d]
+            joint_passive_effort(s.tree, s.dof, s.rest, i, s.q, s.v, s.joint_effort)
         for d in range(j, j + n):
             armature = s.dof[d, ARMATURE]
             stiffness = s.dof[d, STIFFNESS]
             damping = s.dof[d, DAMPING]
             if s.counts[MOTORS] > 0:
                 effort, k, c = motor_at(s, i, d - j, ahead)
-                s.drive[d] += effort
+                s.joint_effort[d] += effort
                 stiffness += k
                 damping += c
             if where == AT_END:
                 armature += h * damping + h * h * stiffness
-                s.drive[d] -= h * stiffness * s.v[d]
+                s.joint_effort[d] -= h * stiffness * s.v[d]
             elif where == HALF_WAY:
                 armature += 0.5 * h * damping + 0.25 * h * h * stiffness
-                s.drive[d] -= 0.5 * h * stiffness * s.v[d]
+                s.joint_effort[d] -= 0.5 * h * stiffness * s.v[d]
             elif where == AT_MIDPOINT:
                 armature += 0.5 * h * damping + 0.25 * h * h * stiffness
-                s.drive[d] += (damping + 0.5 * h * stiffness) * ((1.0 - s.numbers[MU]) * s.v[d] - s.start_v[d])
-            s.resistance[d, ARMATURE] = armature
+                s.joint_effort[d] += (damping + 0.5 * h * stiffness) * ((1.0 - s.numbers[MU]) * s.v[d] - s.start_v[d])
+            s.effective_armature[d, ARMATURE] = armature
 
 
 @inlined
 def acts_otherwise(s, i, d, h, u):
-    """Whether the motor of coordinate d of joint i, judged at the velocity u, acts otherwise than judged as it is."""
+    """Whether the motor of coordinate d of joint i, its limits taken at the velocity u, acts otherwise than it does."""
     j = s.tree[i, V] + d
     kind = s.tree[i, KIND]
-    free = s.strength[j] == math.inf and s.top_speed[j] == math.inf and s.motor[j, M_FRICTION] == 0.0
+    free = s.effort_limit[j] == math.inf and s.velocity_limit[j] == math.inf and s.motor[j, M_FRICTION] == 0.0
     if (kind != HELICAL and kind != COMPOUND) or free:
         return False
     effort, stiffness, damping = motor_at(s, i, d, h)
-    other, k, c = motor_law(s.motor, s.strength, s.top_speed, j, s.q[s.tree[i, Q] + d], s.v[j], h, u)
+    other, k, c = motor_law(s.motor, s.effort_limit, s.velocity_limit, j, s.q[s.tree[i, Q] + d], s.v[j], h, u)
     at_strength = k == 0.0 and c == 0.0 and other != effort
     slips = s.motor[j, M_FRICTION] > 0.0 and abs(other - effort) > s.motor[j, M_FRICTION]  # the other way
     return k != stiffness or abs(c - damping) > SAME_LINE * damping or at_strength or slips
@@ -131,15 +131,15 @@ def acts_otherwise(s, i, d, h, u):
 def limited_effort(s, i, d, h, u):
     """Effort of the motor of coordinate d of joint i, within its limits, where the step of h ends with velocity u."""
     j = s.tree[i, V] + d
-    effort, k, c = motor_law(s.motor, s.strength, s.top_speed, j, s.q[s.tree[i, Q] + d], s.v[j], h, u)
+    effort, k, c = motor_law(s.motor, s.effort_limit, s.velocity_limit, j, s.q[s.tree[i, Q] + d], s.v[j], h, u)
     return effort - h * k * u - c * (u - s.v[j])
 
 
 @routine
-def judge_motors(table, h, is_first):
-    """Judges limits of motors at the velocities v + h q̈ that were just found; returns whether any motor acts otherwise.
+def update_saturation(table, h, is_first):
+    """Takes limits of motors at the velocities v + h q̈ that were just found; returns whether any motor acts otherwise.
 
-    is_first: they were judged at the velocities where the step begins.
+    is_first: they were taken at the velocities where the step begins.
     """
     s = moving_of(table)
     changed = False
@@ -148,38 +148,41 @@ def judge_motors(table, h, is_first):
             j = s.tree[i, V] + d
             changed = changed or acts_otherwise(s, i, d, h, s.v[j] + h * s.qdd[j])
     if changed:
-        efforts_as_judged(table, h)
-        judge_along_way(table, h, is_first, 1.0)
+        saturated_efforts(table, h)
+        search_along_step(table, h, is_first, 1.0)
     return changed
 
 
 @routine
-def efforts_as_judged(table, h):
-    """Fills `drive` with the efforts of motors at v + h q̈ by the laws by which they were judged."""
+def saturated_efforts(table, h):
+    """Fills `joint_effort` with the efforts of motors at v + h q̈ by the laws by which they were taken."""
     s = moving_of(table)
     for i in range(s.tree.shape[0]):
         for d in range(s.tree[i, DOF]):
             j = s.tree[i, V] + d
             effort, k, c = motor_at(s, i, d, h)
-            s.drive[j] = effort - h * k * (s.v[j] + h * s.qdd[j]) - c * h * s.qdd[j]
+            s.joint_effort[j] = effort - h * k * (s.v[j] + h * s.qdd[j]) - c * h * s.qdd[j]
 
 
 @routine
-def judge_along_way(table, h, is_first, most):
-    """Moves `judged` towards v + h q̈, to where a convex function on it is least, at most so much of the way; at first all.
+def search_along_step(table, h, is_first, most):
+    """Moves `saturation_velocity` towards v + h q̈, to where a convex function is least, at most so much of the way.
 
-    With τ(u) the efforts of motors, the end u of the step is where M (u - v) / h - r - τ(u) = 0, and no τ rises with its u:
-    the place where a convex function of u is least. Each evaluation is a step of Newton's method towards it, which may go
-    round in circles; going along it to where the slope of that function vanishes does not. The first two terms are linear
-    in u. So their value at `judged`, kept in `u`, follows from those at the ends of the steps, where they are the efforts
-    that motors had by the law they were judged by, and the impulses of contacts and limits over h: in `drive`.
+    The first time all the way. With τ(u) the efforts of motors, the end u of the step is where M (u - v) / h - r - τ(u)
+    = 0, and no τ rises with its u: the place where a convex function of u is least. Each evaluation is a step of Newton's
+    method towards it, which may go round in circles; a search along that step, to where the slope of the function
+    vanishes, does not. The first two terms are linear in u. So their value at `saturation_velocity`, kept in `u`, follows
+    from those at the ends of the steps, where they are the efforts that motors had by the law they were taken by, and the
+    impulses of contacts and limits over h: in `joint_effort`.
     """
     s = moving_of(table)
     share = 1.0 if is_first else min(where_slope_vanishes(table, h), most)
     for j in range(s.v.shape[0]):
         end = s.v[j] + h * s.qdd[j]
-        s.judged[j] = end if share == 1.0 else s.judged[j] + share * (end - s.judged[j])
-        s.u[j] = s.drive[j] if share == 1.0 else s.u[j] + share * (s.drive[j] - s.u[j])
+        s.saturation_velocity[j] = (
+            end if share == 1.0 else s.saturation_velocity[j] + share * (end - s.saturation_velocity[j])
+        )
+        s.u[j] = s.joint_effort[j] if share == 1.0 else s.u[j] + share * (s.joint_effort[j] - s.u[j])
 
 
 @routine
@@ -211,7 +214,7 @@ def where_slope_vanishes(table, h):
 
 @routine
 def slope_along(table, h, share):
-    """Slope of the function that the end of the step makes least, on the way from `judged` to v + h q̈; see above."""
+    """Slope of the function that the end of the step makes least, from `saturation_velocity` to v + h q̈; see above."""
     s = moving_of(table)
     slope = 0.0
     for i in range(s.tree.shape[0]):
@@ -219,9 +222,9 @@ def slope_along(table, h, share):
         if kind == HELICAL or kind == COMPOUND:
             for d in range(s.tree[i, DOF]):
                 j = s.tree[i, V] + d
-                way = s.v[j] + h * s.qdd[j] - s.judged[j]
-                others = s.u[j] + share * (s.drive[j] - s.u[j])
-                slope += way * (others - limited_effort(s, i, d, h, s.judged[j] + share * way))
+                way = s.v[j] + h * s.qdd[j] - s.saturation_velocity[j]
+                others = s.u[j] + share * (s.joint_effort[j] - s.u[j])
+                slope += way * (others - limited_effort(s, i, d, h, s.saturation_velocity[j] + share * way))
     return slope
 
 
@@ -325,14 +328,14 @@ def articulate(table, where, h):
     s = moving_of(table)
     joint_efforts(table, where if s.counts[IMPLICIT] != 0 else EXPLICIT, h)
     is_placed = where == AT_END and s.counts[COMPOSITES_READY] != 0  # Euler's rule evaluates where the last step ended
-    velocities_root_to_leaf(s, s.resistance, s.q, s.v, s.drive, s.wrench, s.work, s.dof_work, is_placed)
+    velocities_root_to_leaf(s, s.effective_armature, s.q, s.v, s.joint_effort, s.wrench, s.work, s.dof_work, is_placed)
     apply_loads(table)
     if s.wet.shape[0] > 0:
         apply_fluid(table, h if where == AT_END else 0.0)
     if where == FROM_REST:
         for i in range(s.tree.shape[0]):
-            add_to6(s.work, i, PA, scale6(-2.0 / s.numbers[SUBSTEP], load6(s.change, i, MOMENTUM)))
-    bad, _ = inertias_leaf_to_root(s.tree, s.body, s.resistance, s.work, s.dof_work)
+            add_to6(s.work, i, PA, scale6(-2.0 / s.numbers[SUBSTEP], load6(s.variational_work, i, MOMENTUM)))
+    bad, _ = inertias_leaf_to_root(s.tree, s.body, s.effective_armature, s.work, s.dof_work)
     return bad
 
 

@@ -60,7 +60,10 @@ def keep_present_momentum(table):
         if b < 0:  # a tree that is held
             continue
         store6(
-            s.kept, t, 0, wrench_to_parent(load9(s.work, b, R_), load3(s.work, b, P_), load6(s.composite, b, MOMENTUM))
+            s.target_momentum,
+            t,
+            0,
+            wrench_to_parent(load9(s.work, b, R_), load3(s.work, b, P_), load6(s.composite, b, MOMENTUM)),
         )
         store3(s.centre, t, 0, centre_of_mass(s, b))
 
@@ -84,7 +87,7 @@ def add_external(s, i, wrench, h):
     t = s.tree_of[i]
     if t >= 0:
         moved = wrench_to_parent(load9(s.world, i, 0), load3(s.world, i, 9), wrench)
-        add_to6(s.kept, t, 0, scale6(h, moved))
+        add_to6(s.target_momentum, t, 0, scale6(h, moved))
 
 
 @routine
@@ -110,7 +113,7 @@ def add_impulses(table, h):
         p = load3(s.work, b, P_)
         moment = matvec3(R, (s.composite[b, 1], s.composite[b, 2], s.composite[b, 3]))
         moment = add3(moment, scale3(s.composite[b, 0], p))
-        add_to6(s.kept, t, 0, scale6(h, join(cross3(moment, g), scale3(s.composite[b, 0], g))))
+        add_to6(s.target_momentum, t, 0, scale6(h, join(cross3(moment, g), scale3(s.composite[b, 0], g))))
 
 
 @routine
@@ -133,13 +136,13 @@ def add_efforts_of_bases(table, h):
             )
         else:
             own = planar_wrench(s, j, (joint_effort(s, j), joint_effort(s, j + 1), joint_effort(s, j + 2)))
-        add_to6(s.kept, t, 0, scale6(h, wrench_to_parent(load9(s.work, b, R_), load3(s.work, b, P_), own)))
+        add_to6(s.target_momentum, t, 0, scale6(h, wrench_to_parent(load9(s.work, b, R_), load3(s.work, b, P_), own)))
 
 
 @inlined
 def joint_effort(s, j):
-    """Effort of a joint without armature of its own: what `resistance` holds is what implicit springs give back."""
-    return s.drive[j] - (s.resistance[j, ARMATURE] - s.dof[j, ARMATURE]) * s.qdd[j]
+    """Effort of a joint without armature of its own: what `effective_armature` holds is what implicit springs give back."""
+    return s.joint_effort[j] - (s.effective_armature[j, ARMATURE] - s.dof[j, ARMATURE]) * s.qdd[j]
 
 
 @routine
@@ -155,10 +158,10 @@ def aim_centres(table, h):
         if b < 0:  # a tree that is held
             continue
         c = centre_of_mass(s, b)
-        p = load3(s.kept, t, 3)
+        p = load3(s.target_momentum, t, 3)
         store3(s.centre, t, 0, add3(c, scale3(h / s.composite[b, 0], p)))
         if s.tree[b, KIND] == FREE and (b + 1 == s.tree.shape[0] or s.tree_of[b + 1] != t):
-            spin = tmatvec3(load9(s.work, b, R_), sub3(load3(s.kept, t, 0), cross3(c, p)))
+            spin = tmatvec3(load9(s.work, b, R_), sub3(load3(s.target_momentum, t, 0), cross3(c, p)))
             j = s.tree[b, V]
             w = (s.v[j], s.v[j + 1], s.v[j + 2])
             turn = mean_turn(inertia_about_centre(load10(s.composite, b, 0)), w, spin, h)
@@ -184,7 +187,7 @@ def correct_bases(table):
         if b < 0:  # a tree that is held
             continue
         move_base(s, t, b)
-        wanted = wrench_to_child(load9(s.work, b, R_), load3(s.work, b, P_), load6(s.kept, t, 0))
+        wanted = wrench_to_child(load9(s.work, b, R_), load3(s.work, b, P_), load6(s.target_momentum, t, 0))
         missing = sub6(wanted, load6(s.composite, b, MOMENTUM))
         j = s.tree[b, V]
         if s.tree[b, KIND] == FREE:

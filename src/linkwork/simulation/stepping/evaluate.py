@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from linkwork.core.jit import inlined, kernel, routine
-from linkwork.simulation.loading.accelerate import AT_END, EXPLICIT, accelerate, judge_motors
+from linkwork.simulation.loading.accelerate import AT_END, EXPLICIT, accelerate, update_saturation
 from linkwork.simulation.moving import IMPLICIT, LIMITED, MOTORS, OK, moving_of
 
-MOST_JUDGEMENTS = 25  # evaluations for the limits of motors; few steps need more than two
+MOST_SATURATION_UPDATES = 25  # evaluations for the limits of motors; few steps need more than two
 
 
 @inlined
-def limits_are_judged(table, where):
+def motors_saturate(table, where):
     """Whether motors act implicitly, within limits that must hold where the step ends."""
     counts = moving_of(table).counts
     return where == AT_END and counts[MOTORS] > 0 and counts[LIMITED] != 0 and counts[IMPLICIT] != 0
@@ -25,9 +25,9 @@ def make_evaluate(accelerate: Any) -> Any:
     def evaluate(table, where, h):
         """Each repetition is a step of Newton's method. Returns OK, or a body or loop that failed."""
         bad = accelerate(table, where, h)
-        if limits_are_judged(table, where):
-            for turn in range(MOST_JUDGEMENTS):
-                if bad != OK or not judge_motors(table, h, turn == 0):
+        if motors_saturate(table, where):
+            for turn in range(MOST_SATURATION_UPDATES):
+                if bad != OK or not update_saturation(table, h, turn == 0):
                     break
                 bad = accelerate(table, where, h)
         return bad

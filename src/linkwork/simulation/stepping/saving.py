@@ -1,50 +1,50 @@
 """Where a step begins: saved, and put back where the step fails."""
 
 from linkwork.core.jit import inlined, routine
-from linkwork.simulation.moving import COMPOSITES_READY, MOTORS, SUBSTEP_WISH, WISH_BEFORE, moving_of
+from linkwork.simulation.moving import COMPOSITES_READY, MOTORS, PROPOSED_STEP, PROPOSED_STEP_BEFORE, moving_of
 from linkwork.spatial.memory import load6, store6
 
 
 @inlined
-def save_state(s, q, v, kept):
+def save_state(s, q, v, target_momentum):
     """Copies coordinates, velocities and the momentum to keep there."""
     for k in range(s.q.shape[0]):
         q[k] = s.q[k]
     for k in range(s.v.shape[0]):
         v[k] = s.v[k]
-    for t in range(s.kept.shape[0]):
-        store6(kept, t, 0, load6(s.kept, t, 0))
+    for t in range(s.target_momentum.shape[0]):
+        store6(target_momentum, t, 0, load6(s.target_momentum, t, 0))
 
 
 @inlined
-def put_back(s, q, v, kept):
+def put_back(s, q, v, target_momentum):
     """Coordinates, velocities and the momentum to keep are those again."""
     for k in range(s.q.shape[0]):
         s.q[k] = q[k]
     for k in range(s.v.shape[0]):
         s.v[k] = v[k]
-    for t in range(s.kept.shape[0]):
-        store6(s.kept, t, 0, load6(kept, t, 0))
+    for t in range(s.target_momentum.shape[0]):
+        store6(s.target_momentum, t, 0, load6(target_momentum, t, 0))
     s.counts[COMPOSITES_READY] = 0
 
 
 @routine
 def save_start(table):
-    """Saves the state, the momentum to keep and the length of substeps; limits of motors are judged anew."""
+    """Saves the state, the momentum to keep and the length of substeps; limits of motors are taken at its velocities."""
     s = moving_of(table)
-    save_state(s, s.start_q, s.start_v, s.start_kept)
-    s.numbers[WISH_BEFORE] = s.numbers[SUBSTEP_WISH]
+    save_state(s, s.start_q, s.start_v, s.start_target_momentum)
+    s.numbers[PROPOSED_STEP_BEFORE] = s.numbers[PROPOSED_STEP]
     if s.counts[MOTORS] > 0:
         for k in range(s.v.shape[0]):
-            s.judged[k] = s.v[k]  # few motors come to their limits, or leave them, within a step
+            s.saturation_velocity[k] = s.v[k]  # few motors come to their limits, or leave them, within a step
 
 
 @routine
 def take_back_state(table):
     """Puts back what `save_start` saved."""
     s = moving_of(table)
-    put_back(s, s.start_q, s.start_v, s.start_kept)
-    s.numbers[SUBSTEP_WISH] = s.numbers[WISH_BEFORE]
+    put_back(s, s.start_q, s.start_v, s.start_target_momentum)
+    s.numbers[PROPOSED_STEP] = s.numbers[PROPOSED_STEP_BEFORE]
 
 
 @routine

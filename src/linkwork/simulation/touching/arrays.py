@@ -104,10 +104,10 @@ class Touch(NamedTuple):
     switch_weight: Float1
     began_q: Float1  # (nq of the model,) where a step that is cut into parts began
     began_v: Float1  # (nv of the model,)
-    began_kept: Float2  # (n, 6) momentum that floating trees were to have then
+    began_target_momentum: Float2  # (n, 6) momentum that floating trees were to have then
     safe_q: Float1  # (nq of the model,) where a step that is shortened began, all its parts together
     safe_v: Float1  # (nv of the model,)
-    safe_kept: Float2  # (n, 6)
+    safe_target_momentum: Float2  # (n, 6)
     safe_totals: Float2  # (3, 10) `totals` there, where its last part began, and where the last way of that began
     settings: Float1
     counts: Int1

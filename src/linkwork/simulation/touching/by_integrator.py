@@ -43,7 +43,7 @@ def one_step_by(table, h, method):
     """
     s = moving_of(table)
     t = touch_of(table)
-    wish, debt = s.numbers[mv.SUBSTEP_WISH], s.numbers[mv.ENERGY_DEBT]
+    wish, debt = s.numbers[mv.PROPOSED_STEP], s.numbers[mv.ENERGY_DEBT]
     soon = SOON * h if s.counts[mv.NEVER_WHIPS] == 0 else h  # then steps in which bodies meet are not cut
     left, span, status, by, last, parts, bounced = h, h, mv.OK, method, h, 0, 0
     while status == mv.OK and left > 0.0:
@@ -86,7 +86,7 @@ def one_step_by(table, h, method):
     s.counts[mv.METHOD], s.counts[mv.KEEPS_MOMENTUM] = method, 0
     if status != mv.OK:
         take_back_part(s, t)
-        s.numbers[mv.SUBSTEP_WISH], s.numbers[mv.ENERGY_DEBT] = wish, debt
+        s.numbers[mv.PROPOSED_STEP], s.numbers[mv.ENERGY_DEBT] = wish, debt
     return status, by
 
 

@@ -17,8 +17,8 @@ from linkwork.simulation.moving import (
     METHOD,
     OK,
     POSES_READY,
+    PROPOSED_STEP,
     SEMI_IMPLICIT_EULER,
-    SUBSTEP_WISH,
     SUBSTEPS,
     moving_of,
 )
@@ -69,7 +69,7 @@ def one_step_or_ask(table, h):
     """The same. One in which a pair begins to press is taken back, with CONTACTS_BEGIN; the forces it found are kept."""
     s = moving_of(table)
     t = touch_of(table)
-    substeps, wish, debt = s.counts[SUBSTEPS], s.numbers[SUBSTEP_WISH], s.numbers[ENERGY_DEBT]
+    substeps, wish, debt = s.counts[SUBSTEPS], s.numbers[PROPOSED_STEP], s.numbers[ENERGY_DEBT]
     length = t.balance[ta.LENGTH_WISH]
     t.turns[ta.BEGUN] = 0
     status = one_step(table, h)
@@ -80,12 +80,12 @@ def one_step_or_ask(table, h):
     take_back_whole(s, t)
     t.totals[ta.STEP] = h
     s.counts[SUBSTEPS], s.counts[POSES_READY] = substeps, 0
-    s.numbers[SUBSTEP_WISH], s.numbers[ENERGY_DEBT], t.balance[ta.LENGTH_WISH] = wish, debt, length
+    s.numbers[PROPOSED_STEP], s.numbers[ENERGY_DEBT], t.balance[ta.LENGTH_WISH] = wish, debt, length
     return CONTACTS_BEGIN
 
 
 @routine
-def note_efforts(table, h):
+def record_efforts(table, h):
     """What acted on the joints in the last step."""
     t = touch_of(table)
     if t.turns[ta.ENDED_BY] == SEMI_IMPLICIT_EULER:  # kernels of other integrators note what acted in their steps
@@ -93,7 +93,7 @@ def note_efforts(table, h):
     note_limits(table, h, t.balance[ta.LAST_PART])
 
 
-_advance = make_steps(next_step, begin_steps, nothing_after, note_efforts)
+_advance = make_steps(next_step, begin_steps, nothing_after, record_efforts)
 
 
 @kernel

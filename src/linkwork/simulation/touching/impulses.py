@@ -171,7 +171,7 @@ def note_momentum(table, h):
         if tree >= 0:
             f = (problem.impulse[6 * r + 3], problem.impulse[6 * r + 4], problem.impulse[6 * r + 5])
             n = (problem.impulse[6 * r], problem.impulse[6 * r + 1], problem.impulse[6 * r + 2])
-            add_to6(s.kept, tree, 0, join(add3(n, cross3(load3(problem.origin, r, 0), f)), f))
+            add_to6(s.target_momentum, tree, 0, join(add3(n, cross3(load3(problem.origin, r, 0), f)), f))
     add_efforts_of_bases(table, h)
     aim_centres(table, h)
     for r in range(t.counts[ta.SLOTS]):
@@ -180,8 +180,8 @@ def note_momentum(table, h):
             f = (problem.push[6 * r + 3], problem.push[6 * r + 4], problem.push[6 * r + 5])
             moved = scale3(h / s.composite[s.base[tree], 0], f)
             store3(s.centre, tree, 0, add3(load3(s.centre, tree, 0), moved))
-            n = cross3(moved, load3(s.kept, tree, 3))
-            add_to6(s.kept, tree, 0, join(n, (0.0, 0.0, 0.0)))
+            n = cross3(moved, load3(s.target_momentum, tree, 3))
+            add_to6(s.target_momentum, tree, 0, join(n, (0.0, 0.0, 0.0)))
 
 
 @inlined

@@ -7,7 +7,7 @@ these motors are judged again, until none acts otherwise.
     min ½ (u - v)ᵀ M (u - v) / h - rᵀ (u - v) - Σ ∫ τ_j(u_j) du_j     among the u that contacts and limits allow      (23)
 
 Without friction that is what the end of the step makes least, a convex function of it, and each turn is a step of
-Newton's method towards it. `judge_along_way` goes along it no further than the function falls. Friction is not a part of
+Newton's method towards it. `search_along_step` goes along it no further than the function falls. Friction is not a part of
 the function: where turns do not end, they go half of the way. docs/theory/contact.md
 """
 
@@ -21,8 +21,8 @@ from linkwork.simulation.loading.accelerate import (
     AT_END,
     accelerate,
     acts_otherwise,
-    efforts_as_judged,
-    judge_along_way,
+    saturated_efforts,
+    search_along_step,
 )
 from linkwork.simulation.loading.motor_law import motor_law
 from linkwork.simulation.moving import IMPLICIT, LIMITED, MOTORS, OK, moving_of
@@ -60,7 +60,7 @@ def meet_with_motors(table, h, count, limits):
     if is_judged_elsewhere(s) and act_otherwise(s, h, s.start_v):
         note_evaluation(table)
         for k in range(s.v.shape[0]):
-            s.judged[k] = s.start_v[k]
+            s.saturation_velocity[k] = s.start_v[k]
         bad = change_laws(table, h)
         if bad != OK:
             return bad, limits
@@ -78,9 +78,9 @@ def meet_with_motors(table, h, count, limits):
             break
         for k in range(s.v.shape[0]):
             s.v[k] = s.start_v[k]
-        efforts_as_judged(table, h)
+        saturated_efforts(table, h)
         add_impulses_on_joints(table, h, limits)
-        judge_along_way(table, h, turn == 0, 1.0 if turn < WHOLE_TURNS else PART_OF_WAY)
+        search_along_step(table, h, turn == 0, 1.0 if turn < WHOLE_TURNS else PART_OF_WAY)
         bad = change_laws(table, h)
         if bad != OK:
             return bad, limits
@@ -105,7 +105,7 @@ def is_judged_elsewhere(s):
     """Whether motors are judged at other velocities than those before the step."""
     elsewhere = False
     for k in range(s.v.shape[0]):
-        elsewhere = elsewhere or s.judged[k] != s.start_v[k]
+        elsewhere = elsewhere or s.saturation_velocity[k] != s.start_v[k]
     return elsewhere
 
 
@@ -129,9 +129,11 @@ def act_nearly(s, h):
             for d in range(s.tree[i, DOF]):
                 j = s.tree[i, V] + d
                 q, v, u = s.q[s.tree[i, Q] + d], s.start_v[j], s.v[j]
-                effort, k, c = motor_law(s.motor, s.strength, s.top_speed, j, q, v, h, s.judged[j])
+                effort, k, c = motor_law(
+                    s.motor, s.effort_limit, s.velocity_limit, j, q, v, h, s.saturation_velocity[j]
+                )
                 acted = effort - h * k * u - c * (u - v)
-                effort, k, c = motor_law(s.motor, s.strength, s.top_speed, j, q, v, h, u)
+                effort, k, c = motor_law(s.motor, s.effort_limit, s.velocity_limit, j, q, v, h, u)
                 wanted = effort - h * k * u - c * (u - v)
                 nearly = nearly and abs(acted - wanted) <= NEARLY * max(abs(acted), abs(wanted))
     return nearly
@@ -173,15 +175,15 @@ def add_impulses_on_joints(table, h, limits):
     for i in range(s.tree.shape[0] - 1, -1, -1):
         j, f = s.tree[i, V], load6(wrench, i, 0)
         if s.tree[i, KIND] == HELICAL:
-            s.drive[j] += dot6(helical_twist(s.body, i), f) / h
+            s.joint_effort[j] += dot6(helical_twist(s.body, i), f) / h
         else:
             for d in range(j, j + s.tree[i, DOF]):
-                s.drive[d] += dot6(load6(s.dof_work, d, S_D), f) / h
+                s.joint_effort[d] += dot6(load6(s.dof_work, d, S_D), f) / h
         if s.tree[i, PARENT] >= 0:
             up = wrench_to_parent(load9(s.work, i, R_), load3(s.work, i, P_), f)
             add_to6(wrench, s.tree[i, PARENT], 0, up)
     for k in range(limits):
-        s.drive[t.bound[k, 1]] += impulse[6 * m + k] / h
+        s.joint_effort[t.bound[k, 1]] += impulse[6 * m + k] / h
 
 
 @inlined

@@ -39,10 +39,10 @@ def begin_part_of(table, h, length):
     """Before a part of a step of h [s]: where it begins. A part takes back its part of what a step does of penetration."""
     s = moving_of(table)
     t = touch_of(table)
-    save_state(s, t.began_q, t.began_v, t.began_kept)
+    save_state(s, t.began_q, t.began_v, t.began_target_momentum)
     for k in range(t.totals.shape[0]):
         t.safe_totals[ta.PART_TOTALS, k] = t.totals[k]
-    t.balance[ta.PART_WISH], t.balance[ta.PART_DEBT] = s.numbers[mv.SUBSTEP_WISH], s.numbers[mv.ENERGY_DEBT]
+    t.balance[ta.PART_WISH], t.balance[ta.PART_DEBT] = s.numbers[mv.PROPOSED_STEP], s.numbers[mv.ENERGY_DEBT]
     t.balance[ta.WAS_TOUCHING] = 0.0
     t.settings[ta.CORRECTION] = t.balance[ta.CORRECTED] * (length / h)
 
@@ -65,7 +65,7 @@ def end_part(table, h, left, length, status):
             note_worst(t.balance, contacts_of(table))
             take_back_contacts(contacts_of(table))
             take_back_part(s, t)
-            s.numbers[mv.SUBSTEP_WISH], s.numbers[mv.ENERGY_DEBT] = t.balance[ta.PART_WISH], t.balance[ta.PART_DEBT]
+            s.numbers[mv.PROPOSED_STEP], s.numbers[mv.ENERGY_DEBT] = t.balance[ta.PART_WISH], t.balance[ta.PART_DEBT]
     settle_impulses(table, status == mv.OK)
     if status == mv.OK:
         if has_touched:
@@ -127,7 +127,7 @@ def is_cured_by_shorter(status):
 
 @inlined
 def remember_whole(s, t):
-    save_state(s, t.safe_q, t.safe_v, t.safe_kept)
+    save_state(s, t.safe_q, t.safe_v, t.safe_target_momentum)
     for k in range(t.totals.shape[0]):
         t.safe_totals[ta.WHOLE_TOTALS, k] = t.totals[k]
 
@@ -135,14 +135,14 @@ def remember_whole(s, t):
 @inlined
 def take_back_whole(s, t):
     """All parts; what is known of pressing contacts and of impulses stays, as first guesses."""
-    put_back(s, t.safe_q, t.safe_v, t.safe_kept)
+    put_back(s, t.safe_q, t.safe_v, t.safe_target_momentum)
     for k in range(t.totals.shape[0]):
         t.totals[k] = t.safe_totals[ta.WHOLE_TOTALS, k]
 
 
 @inlined
 def take_back_part(s, t):
-    put_back(s, t.began_q, t.began_v, t.began_kept)
+    put_back(s, t.began_q, t.began_v, t.began_target_momentum)
 
 
 @routine

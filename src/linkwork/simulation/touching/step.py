@@ -11,7 +11,7 @@ from linkwork.simulation.integrators.variational.variational import begin as beg
 from linkwork.simulation.integrators.variational.variational import resume as resume_variational
 from linkwork.simulation.integrators.whipping import end_flight, whips
 from linkwork.simulation.loading.accelerate import AT_END
-from linkwork.simulation.loading.acting import BY_LIMIT
+from linkwork.simulation.loading.applied_efforts import BY_LIMIT
 from linkwork.simulation.momentum.momentum import add_impulses
 from linkwork.simulation.moving import KEEPS_MOMENTUM, OK, RULE, moving_of
 from linkwork.simulation.stepping.driver import make_finish
@@ -41,7 +41,7 @@ SHORT_OF = 1e-9  # of the time until they meet: a part ends right before
 CUT = -100  # says to `finish` that a part is to be taken back
 
 finish = make_finish(euler.EULER)
-begin_step, note_euler_efforts = euler.begin, euler.note_efforts
+begin_step, note_euler_efforts = euler.begin, euler.record_efforts
 
 
 @routine
@@ -51,7 +51,7 @@ def note_limits(table, h, last):
     t = touch_of(table)
     note_turns(s, t, last)
     for j in range(s.v.shape[0]):
-        s.acted[j, BY_LIMIT] = (t.summed[t.whole[j], 0] - t.summed[t.whole[j], 1]) / h
+        s.applied_efforts[j, BY_LIMIT] = (t.summed[t.whole[j], 0] - t.summed[t.whole[j], 1]) / h
 
 
 @routine

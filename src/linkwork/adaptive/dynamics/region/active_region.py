@@ -58,12 +58,12 @@ class ActiveRegion:
         loads: LoadTable,
         joints: JointInputs,
         fail: Callable[[int, int], None],
-        finished: Callable[[int], None],
+        after_update: Callable[[int], None],
     ):
         self.model: Model = moving.model
         self.tree, self.reduced, self.moving = tree, reduced, moving
         self._forces, self._loads, self._joints, self._fail = forces, loads, joints, fail
-        self._finished = finished
+        self._after_update = after_update
         self.pins = Pins(self.model, tree)
         self.updates = 0
         self.floor = np.zeros(FLOOR_ENTRIES)  # what rounding may have done at the last update: see `floor`
@@ -93,7 +93,7 @@ class ActiveRegion:
         settings: FloatArray | None = None,
     ) -> None:
         """A task of `region.perform`, and what follows from it for forces from Python and contact."""
-        self.settle()
+        self.complete_update()
         leaves_joints = task in LEAVING_JOINTS
         if not leaves_joints:
             self.moving.has_noted = False  # other joints may move from now on
@@ -114,7 +114,7 @@ class ActiveRegion:
         self._forces.follow_pieces()
         if self.moving.contact is None or self._has_contact or leaves_joints:
             return
-        if not self.tree.run.counts[ws.KEPT]:
+        if not self.tree.run.counts[ws.UNCHANGED]:
             self._in_contact.follow_limits(self.tree.table, self.moving.table)
 
     def _call(self, task: int, joint: int, settings: FloatArray) -> int:
@@ -124,7 +124,7 @@ class ActiveRegion:
     def update(self, settings: FloatArray, few_at_a_time: bool, later: bool) -> None:
         """Chooses the region by `settings`. few_at_a_time: nodes that become rigid are closed in the steps that follow.
 
-        later: where joints are stopped, the bound is left to `settle`.
+        later: where joints are stopped, the bound is left to `complete_update`.
         """
         settings[choice.CLOSED] = 0.0 if few_at_a_time else choice.ALL_AT_ONCE
         settings[choice.LATER] = later
@@ -142,13 +142,13 @@ class ActiveRegion:
         """Whether the bound of the last update is still to be measured."""
         return self._pending is not None
 
-    def settle(self) -> None:
+    def complete_update(self) -> None:
         """Finishes an update that was left PENDING, at the state that it was made at; before what it rests on changes."""
         settings, self._pending = self._pending, None
         if settings is not None:
             status = self._call(region.FINISH, -1, settings)
             self.are_waiting = settings.item(choice.WAITING) > 0
-            self._finished(status)
+            self._after_update(status)
 
     def begin_turns(self, settings: FloatArray, every: int, since: int, made: int, later: bool) -> None:
         """Steps with contact make the updates between them by `settings` until `end_turns`: `ContactState.begin_turns`.
@@ -206,7 +206,7 @@ class ActiveRegion:
         run = self.tree.run
         if self.model.n_bodies:
             root = self.tree.plan.nodes.shape[0] - 1
-            run.held_open[root] = max(1, run.held_open[root])  # the root is always open
+            run.required_open[root] = max(1, run.required_open[root])  # the root is always open
         run.metric_sums[ws.UNIT] = 1.0
         self.perform(region.PREPARE)
 
@@ -243,7 +243,7 @@ class ActiveRegion:
 
     def collect(self) -> None:
         """State and accelerations of the linkage that moves are written to those of the model."""
-        self.settle()
+        self.complete_update()
         region.collect(self.tree.table, self.moving.table)
 
     def keep_present_momentum(self) -> None:
@@ -259,7 +259,7 @@ class ActiveRegion:
             moving, pieces = self.moving.arrays, int(self.reduced.counts[PIECES])
             tree, model_tree = moving.tree[:pieces], self.tree.mechanism.tree[self.reduced.joint[:pieces]]
             rows = np.repeat(model_tree[:, V] - tree[:, V], tree[:, DOF]) + np.arange(int(tree[:, DOF].sum()))
-            found[rows] = moving.acted[: rows.size]
+            found[rows] = moving.applied_efforts[: rows.size]
         return found
 
     # ---------------------------------------------------------------------------------------------------------------- pins
@@ -267,7 +267,7 @@ class ActiveRegion:
     def pin(self, joint: str, active: bool) -> None:
         """Keeps a joint active from the next update on, or stops it at once."""
         i = self.pins.free_joint(joint)
-        self.settle()
+        self.complete_update()
         self.ahead.forget()
         self.pins.add(i, active)
         if not active:
@@ -276,7 +276,7 @@ class ActiveRegion:
 
     def unpin(self, joint: str) -> None:
         i = self.pins.pinned_joint(joint)
-        self.settle()
+        self.complete_update()
         self.ahead.forget()
         if self.pins.remove(i) < 0:
             self._rebuild(i)
@@ -297,7 +297,7 @@ class ActiveRegion:
 
     def loads_changed(self, bodies: IntArray, world: int) -> None:
         """Rigid nodes do not hold the loads of the world: the linkage that moves stays as it is when these change."""
-        self.settle()
+        self.complete_update()
         if self._loads.has_fixed:
             self._changes_are_few = False
             self.ahead.note_other_biases()
@@ -307,7 +307,7 @@ class ActiveRegion:
         self.tree.loads_changed(bodies, world, MARKS if self._loads.has_fixed else JOINT_MARKS)
 
     def joints_changed(self, joints: IntArray) -> None:
-        self.settle()
+        self.complete_update()
         counts = self.moving.arrays.counts
         counts[mv.MOTORS] = len(self._joints.driven)
         counts[mv.LIMITED] = max(counts[mv.LIMITED], self._joints.has_friction)
@@ -419,7 +419,7 @@ class ActiveRegion:
         self.are_waiting, self._pending, self.floor_is_small = False, None, False
         self.floor[:] = 0.0
         run.loop_body[constrained_bodies(self.model).size :] = -1
-        for array in (run.qdd, run.counts, run.metric_sums, run.metric_qdd, run.held_open, run.loop_wrench):
+        for array in (run.qdd, run.counts, run.metric_sums, run.metric_qdd, run.required_open, run.loop_wrench):
             array[...] = 0
         for table in (run.waits, run.turns, run.called):
             table[...] = 0

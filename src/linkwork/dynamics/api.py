@@ -1,4 +1,4 @@
-"""The front of the dynamics: forward and inverse dynamics, the mass matrix. Choose the algorithm by name."""
+"""Public functions of the dynamics: forward and inverse dynamics, the mass matrix. Choose the algorithm by name."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ def _forward_virtual_work_unsplit(
 
 def _forward_gpu(model: Model, q: FloatArray, v: FloatArray, effort: FloatArray, wrenches: FloatArray) -> FloatArray:
     """By name, because that room builds on this one."""
-    gpu = importlib.import_module("linkwork.gpu.front")
+    gpu = importlib.import_module("linkwork.gpu.api")
     qdd: FloatArray = gpu.forward_gpu(model, q, v, effort, wrenches)
     return qdd
 
