@@ -103,7 +103,7 @@ class Response(Uncopied, TakesTurns):
         """Acceleration of a joint at the state [rad/s² or m/s²], shape (its degrees of freedom,)."""
         index = self.model.joint(joint)
         self._actual(self._solver.assembly.joint[index])
-        return self._checked(self._paths.answer[self.model.v_slice(index)].copy())
+        return self._checked(self._paths.joint_response[self.model.v_slice(index)].copy())
 
     def _actual(self, node: int) -> tuple[float, ...]:
         return paths.actual_acceleration(self._table, node)
@@ -129,7 +129,7 @@ class Response(Uncopied, TakesTurns):
         """Change of a joint's acceleration caused by a wrench on a body or an effort on a joint, as `body_response`."""
         index = self.model.joint(of)
         self._respond(self._solver.assembly.joint[index], wrench_on, wrench, effort_on, effort)
-        return self._checked(self._paths.answer[self.model.v_slice(index)].copy())
+        return self._checked(self._paths.joint_response[self.model.v_slice(index)].copy())
 
     def _respond(
         self, target: int, wrench_on: str | int | None, wrench: ArrayLike | None, effort_on: str | None,
@@ -145,7 +145,7 @@ class Response(Uncopied, TakesTurns):
         else:
             index = self.model.joint(str(effort_on))
             rows = self.model.v_slice(index)
-            self._paths.quiet[rows] = self._finite(effort, (rows.stop - rows.start,), "effort")
+            self._paths.no_effort[rows] = self._finite(effort, (rows.stop - rows.start,), "effort")
             source = s.assembly.joint[index]
         return paths.respond(self._table, source, target)
 
@@ -209,7 +209,7 @@ class Response(Uncopied, TakesTurns):
         rows = self.model.v_slice(index)
         new = self._finite(effort, (rows.stop - rows.start,), "effort")
         change = new - self._effort[rows]
-        self._paths.quiet[rows] = change
+        self._paths.no_effort[rows] = change
         self._update(self._solver.assembly.joint[index], np.zeros(6))
         self._solver.effort_sum[rows] += change
         self._effort[rows] = new

@@ -41,7 +41,7 @@ def no_rows() -> Rows:
     return Rows(np.zeros((0, 2), dtype=np.int64), np.zeros((0, 2, 6)), np.zeros(0), none, np.zeros((0, 6)))
 
 
-def rows_of_touching(model: Model, touching: ContactState, source: Source) -> Rows:
+def contact_rows(model: Model, touching: ContactState, source: Source) -> Rows:
     """Of the contacts that pressed and the limits that held in the last step."""
     from linkwork.simulation.touching.arrays import STEP
 
@@ -106,8 +106,8 @@ def _tangents(normal: FloatArray) -> FloatArray:
 
 def rows_of_limits(model: Model, touching: ContactState, source: Source, h: float) -> Rows:
     """An effort on a coordinate is a wrench on the body of the joint, and the opposite one on its parent."""
-    held = touching.touch.summed[:, :2]
-    places, sides = np.nonzero(held > 0.0)
+    limit_impulse = touching.touch.summed[:, :2]
+    places, sides = np.nonzero(limit_impulse > 0.0)
     if not places.size:
         return no_rows()
     tree = model.arrays.tree
@@ -122,7 +122,7 @@ def rows_of_limits(model: Model, touching: ContactState, source: Source, h: floa
         R, p = source.hinge(i)
         f = R @ F[3:]
         back = -np.concatenate([R @ F[:3] + np.cross(p, f), f])
-        effort = float(held[place, side]) / h
+        effort = float(limit_impulse[place, side]) / h
         bodies.append((i, parent))
         on.append([F, back if parent >= 0 else np.zeros(6)])
         forces.append(effort)
