@@ -26,6 +26,7 @@ from linkwork.full.whole_forces import WholeForces
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation import moving as mv
+from linkwork.simulation.contact_options import choose_limits
 from linkwork.simulation.dynamics import Dynamics, chosen_integrator
 from linkwork.simulation.integrators.names import ATOL, AUTO, INTEGRATORS, RTOL
 from linkwork.simulation.loading.applied_efforts import JointForces, motor_laws, present_efforts
@@ -39,7 +40,6 @@ from linkwork.simulation.stepping.evaluate import accelerations_now
 from linkwork.simulation.stepping.evaluate_loops import closed_accelerations_now
 from linkwork.simulation.stepping.from_python import Ended, advance_in_python
 from linkwork.simulation.thermal.langevin import Langevin
-from linkwork.simulation.touches import choose_limits
 from linkwork.simulation.view import CompiledSteps
 
 DEVICES = ("cpu", "gpu")

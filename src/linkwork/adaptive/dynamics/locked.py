@@ -33,7 +33,7 @@ from linkwork.model import layout
 from linkwork.model.compile.floating_trees import floating_trees
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.simulation.backward.touching import Found
+from linkwork.simulation.backward.contact import Found
 
 BoolArray = NDArray[np.bool_]
 LOCKED = 1e30  # [kg·m² or kg]: beside it every inertia is lost to rounding
@@ -45,7 +45,7 @@ Weights = Callable[[int], FloatArray]
 class Looked(NamedTuple):
     """What is kept of a step beside the state after it: what pressed, and how long a substep the integrator wishes for."""
 
-    touched: Found | None
+    pressed_contacts: Found | None
     proposed: float
 
 
@@ -154,8 +154,8 @@ class Locked:
 
     def _seen(self, part: _Part, k: int) -> Any:
         """What the step map would have remembered of the k-th state."""
-        touched, proposed = part.segment.seen[k]
-        found = None if touched is None else self.united.carry(touched)
+        pressed_contacts, proposed = part.segment.seen[k]
+        found = None if pressed_contacts is None else self.united.carry(pressed_contacts)
         own = proposed if self.integrator == "dormand_prince" else None
         if self.integrator == "semi_implicit_euler":
             return found

@@ -40,6 +40,7 @@ from linkwork.model.layout import DOF
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation import moving as mv
+from linkwork.simulation.contact_options import choose_limits
 from linkwork.simulation.dynamics import Dynamics, chosen_integrator
 from linkwork.simulation.integrators.names import ATOL, AUTO, INTEGRATORS, RTOL
 from linkwork.simulation.loading.fields import Field
@@ -50,7 +51,6 @@ from linkwork.simulation.reporting.extremes import fastest
 from linkwork.simulation.reporting.failures import explain_step
 from linkwork.simulation.reporting.snapshot import read_only_state
 from linkwork.simulation.thermal.langevin import Langevin
-from linkwork.simulation.touches import choose_limits
 
 
 class AdaptiveDynamics(Dynamics):

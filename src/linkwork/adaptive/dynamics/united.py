@@ -18,7 +18,7 @@ from linkwork.derivatives.stepping.world_loads import LOAD_AT
 from linkwork.model.kernels.joint_kernels import body_pose
 from linkwork.model.layout import DOF, INERTIA, PARENT, POSITION, ROTATION, Q, V
 from linkwork.model.model import Model
-from linkwork.simulation.backward.touching import Found
+from linkwork.simulation.backward.contact import Found
 from linkwork.spatial.inertia import rigid_to_parent
 from linkwork.spatial.memory import load3, load9, load10, store3, store9
 from linkwork.spatial.rotations import IDENTITY3, ZERO3

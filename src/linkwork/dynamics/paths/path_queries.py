@@ -266,7 +266,7 @@ def body_bias(d, node):
 
 @kernel
 def respond(table, source, target):
-    """Acceleration of a node's body (returned) or joint (in `joint_response`) by a wrench on a body or an effort on a joint.
+    """Acceleration of a body (returned) or a joint (in `joint_response`) by a wrench on a body or an effort on a joint.
 
     source: BODY node with `wrench` on it, or joint node with its effort in `no_effort`, which is left zero.
     """

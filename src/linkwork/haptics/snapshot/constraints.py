@@ -60,20 +60,20 @@ class Constraints:
 
     def close(self, grasps: GraspSet) -> None:
         """Changes `acceleration` and adds rows to the snapshot; `find_answers` came before."""
-        touching = contact_rows(self._model, self._contact, self._source) if self._contact else no_rows()
+        contact = contact_rows(self._model, self._contact, self._source) if self._contact else no_rows()
         system = LoopSystem(self._loops, *self._state()) if self._loops is not None else None
         loops = no_rows() if system is None else _rows_of_loops(system)
-        rows = loops.joined(touching)
+        rows = loops.joined(contact)
         contained = self._source.contained_forces()
-        if rows.force.size == 0 and not touching.has_loads and not contained[0].size:
+        if rows.force.size == 0 and not contact.has_loads and not contained[0].size:
             return
-        bodies = np.unique(np.concatenate([rows.bodies.ravel(), touching.load_bodies, contained[0]]))
+        bodies = np.unique(np.concatenate([rows.bodies.ravel(), contact.load_bodies, contained[0]]))
         bodies = bodies[bodies >= 0]
         reach, table = self._ask(grasps, bodies, rows)
         k = grasps.ports.bodies.size
         # what contacts and limits did in the last step, less what the coefficients have of it
         loads = np.zeros((k + bodies.size, 6))
-        for body, wrench in zip(touching.load_bodies.tolist(), touching.loads, strict=True):
+        for body, wrench in zip(contact.load_bodies.tolist(), contact.loads, strict=True):
             loads[k + np.searchsorted(bodies, body)] += wrench
         for body, wrench in zip(*contained, strict=True):
             loads[k + np.searchsorted(bodies, body)] -= wrench

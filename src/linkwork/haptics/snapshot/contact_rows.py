@@ -62,35 +62,35 @@ def rows_of_contacts(touching: ContactState, source: Source, h: float) -> Rows:
     pressed = np.flatnonzero((impulse * normals).sum(axis=1) > 0.0)
     if not pressed.size:
         return no_rows()
-    touched = np.unique(ids[pressed, :2])
-    touched = touched[touched >= 0]
-    pose, twist = np.zeros((touched.size, 12)), np.zeros((touched.size, 6))
-    source.place(touched, pose, twist)
+    in_contact = np.unique(ids[pressed, :2])
+    in_contact = in_contact[in_contact >= 0]
+    pose, twist = np.zeros((in_contact.size, 12)), np.zeros((in_contact.size, 6))
+    source.place(in_contact, pose, twist)
     bodies, on, forces, load_bodies, loads = [], [], [], [], []
     for c in pressed.tolist():
         pair = (int(ids[c, cl.BODY_A]), int(ids[c, cl.BODY_B]))
-        a = pose[np.searchsorted(touched, pair[0])]
+        a = pose[np.searchsorted(in_contact, pair[0])]
         point = a[:9].reshape(3, 3) @ data[c, cl.LOCAL : cl.LOCAL + 3] + a[9:]  # it moved with body a in the step
         normal, force = normals[c], impulse[c] / h
         axes = np.vstack([normal, _tangents(normal)]) if touching.system.state[c] == STICK else normal[None]
         for axis in axes:
             bodies.append(pair)
             on.append(
-                [_wrench(pose, touched, body, point, s * axis) for body, s in zip(pair, (1.0, -1.0), strict=True)]
+                [_wrench(pose, in_contact, body, point, s * axis) for body, s in zip(pair, (1.0, -1.0), strict=True)]
             )
             forces.append(float(force @ axis))
         for body, s in zip(pair, (1.0, -1.0), strict=True):
             if body != WORLD:
                 load_bodies.append(body)
-                loads.append(_wrench(pose, touched, body, point, s * force))
+                loads.append(_wrench(pose, in_contact, body, point, s * force))
     return Rows(np.array(bodies), np.array(on), np.array(forces), np.array(load_bodies), np.array(loads))
 
 
-def _wrench(pose: FloatArray, touched: IntArray, body: int, point: FloatArray, force: FloatArray) -> FloatArray:
+def _wrench(pose: FloatArray, in_contact: IntArray, body: int, point: FloatArray, force: FloatArray) -> FloatArray:
     """A force at a point, world axes → wrench on a body in its frame, shape (6,); zero on the world."""
     if body == WORLD:
         return np.zeros(6)
-    row = pose[np.searchsorted(touched, body)]
+    row = pose[np.searchsorted(in_contact, body)]
     R = row[:9].reshape(3, 3)
     f = R.T @ force
     return np.concatenate([np.cross(R.T @ (point - row[9:]), f), f])

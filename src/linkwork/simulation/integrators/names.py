@@ -5,7 +5,7 @@ from __future__ import annotations
 from linkwork.model.layout import DAMPING
 from linkwork.model.model import Model
 from linkwork.simulation import moving as mv
-from linkwork.simulation.touches import has_limited_motors
+from linkwork.simulation.contact_options import has_limited_motors
 
 INTEGRATORS = {
     "semi_implicit_euler": mv.SEMI_IMPLICIT_EULER,

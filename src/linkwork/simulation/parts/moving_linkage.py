@@ -17,13 +17,13 @@ from linkwork.loops.system import loop_plan
 from linkwork.model.compile.floating_trees import floating_trees
 from linkwork.model.model import Model
 from linkwork.simulation import moving as mv
+from linkwork.simulation.contact_options import advance_with_contact, has_limited_motors, kernel_with_contact
 from linkwork.simulation.integrators.names import INTEGRATORS
 from linkwork.simulation.momentum.momentum import read_momentum
 from linkwork.simulation.parts.constraint_arrays import allocate_constraints
 from linkwork.simulation.parts.moving_arrays import allocate, forget_past, past_of
 from linkwork.simulation.parts.part import Entry, Saved, copies, entry_of, write
 from linkwork.simulation.stepping.choice import advance_of
-from linkwork.simulation.touches import advance_with_contact, has_limited_motors, kernel_with_contact
 
 if TYPE_CHECKING:
     from linkwork.simulation.touching.front import ContactState

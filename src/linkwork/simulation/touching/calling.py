@@ -1,7 +1,7 @@
 """Kernels that steps with contact call by their addresses, each compiled by itself (`core.calls`).
 
 The search and the solver are large, and integrators have kernels of their own: a step with contact is one kernel, whatever
-the integrator and whether contact or limits alone act, and calls the others. `simulation.touches` finds the addresses.
+the integrator and whether contact or limits alone act, and calls the others. `simulation.contact_options` finds addresses.
 """
 
 from numba import types

@@ -20,15 +20,15 @@ from linkwork.contact import contact_list as cl
 from linkwork.contact import points as cp
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.derivatives.kinematics import Moving
-from linkwork.derivatives.stepping.euler import EulerStep, Touched
+from linkwork.derivatives.stepping.euler import ByContact, EulerStep
 from linkwork.derivatives.stepping.step_gradients import Seen
 from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation.backward.closing import Closing
 from linkwork.simulation.backward.half_way import HalfWay, turns_fast
-from linkwork.simulation.backward.normals import Shapes, Touch
-from linkwork.simulation.touches import has_limited_motors
+from linkwork.simulation.backward.normals import ContactPoint, Shapes
+from linkwork.simulation.contact_options import has_limited_motors
 
 SLIDES = cp.STATES.index("sliding")
 MISSED = 1e-3  # part of the speeds by which the law may be missed: solvers end at 1e-4 of the speeds that met
@@ -58,7 +58,7 @@ class Found(NamedTuple):
     met: bool  # whether anything was near enough to be asked for impulses
 
 
-class TouchingStep(EulerStep):
+class ContactStep(EulerStep):
     """The map of one step of h [s] by "semi_implicit_euler", with contact and limits of joints."""
 
     def __init__(self, sim: Any, h: float):
@@ -80,7 +80,7 @@ class TouchingStep(EulerStep):
         state = sim.view.contact
         return None if state is None else pressed(state)
 
-    def touching(self, before: State, after: State, seen: Seen) -> _ContactImpulses | None:
+    def contact_impulses(self, before: State, after: State, seen: Seen) -> _ContactImpulses | None:
         found: Found | None = seen[1]
         if found is None or not found.met:
             return None
@@ -153,7 +153,7 @@ class _Side(NamedTuple):
 class _ContactImpulses:
     """Impulses of a step as wrenches and efforts, and the way back through the laws that they obey."""
 
-    def __init__(self, step: TouchingStep, before: State, after: State, found: Found):
+    def __init__(self, step: ContactStep, before: State, after: State, found: Found):
         self.step, self.before, self.after, self.found, self.h = step, before, after, found, step.h
         self.model: Model = step.model
         self.at = Moving(self.model, before)
@@ -167,7 +167,7 @@ class _ContactImpulses:
         self.wrenches = self.on_bodies(force)
         frames = self.at.R, self.at.p
         self.touches = [
-            Touch(pair, found.shapes, k, (found.point[k], found.axes[k, 0], found.distance[k]), frames)
+            ContactPoint(pair, found.shapes, k, (found.point[k], found.axes[k, 0], found.distance[k]), frames)
             for k, pair in enumerate(found.bodies)
         ]
         self.efforts = np.zeros(self.model.nv)
@@ -242,11 +242,11 @@ class _ContactImpulses:
 
     # ----------------------------------------------------------------------------------------------------------- the laws
 
-    def back(self, v: FloatArray, by_wrenches: FloatArray, by_efforts: FloatArray, pull: Any) -> Touched:
+    def back(self, v: FloatArray, by_wrenches: FloatArray, by_efforts: FloatArray, pull: Any) -> ByContact:
         h, m = self.h, self.found.impulse.shape[0]
         if not self.count:
             none = np.zeros(self.model.nv)
-            return Touched(none, none, none)
+            return ByContact(none, none, none)
         then = Moving(self.model, State(self.before.q, v))
         u, before = self.rows(then.twists, v), self.rows(self.at.twists, self.before.v)
         by_u, by_impulse = self._laws(u)
@@ -275,7 +275,7 @@ class _ContactImpulses:
         bounce, slower = self.pushes(by_bias * bias.restitution)
         self.turned(bounce, self.at.twists, poses)
         more_q, before_v = self.at.back(poses, self.on_bodies(bounce))
-        return Touched(q + more_q + at_limits, before_v + slower, faster + more)
+        return ByContact(q + more_q + at_limits, before_v + slower, faster + more)
 
     def carried_back(self, by_wrenches: FloatArray) -> FloatArray:
         poses = np.zeros((self.model.n_bodies, 6))

@@ -46,7 +46,7 @@ def choose_limits(
 ) -> bool:
     """Whether joint limits act; refuses contact or limits that were asked for and cannot.
 
-    outside: a field or a thermostat acts, whose steps are driven from Python.
+    acts_from_python: a field or a thermostat acts, whose steps are driven from Python.
     """
     if contact is not None and not isinstance(contact, Contact):
         raise StateError(f"contact is {contact!r}; it must be lw.Contact(...), or None.")
