@@ -179,7 +179,7 @@ def feel(memory, scratch, h, now):
 def couple(memory, scratch, now):
     """One tick at the time `now` [ns]; returns the age of the snapshot it used [ns], -1 where there is none yet."""
     words = scratch.view(int64)
-    again = take_snapshot(memory, scratch)
+    again = read_snapshot(memory, scratch)
     if again > 0:
         store_integer(memory, layout.H_RETRIES, load_integer(memory, layout.H_RETRIES) + again)
     count = min(max(words[layout.S_COUNT], 0), layout.HANDS)
@@ -196,7 +196,7 @@ def couple(memory, scratch, now):
 
 
 @inlined
-def take_snapshot(memory, scratch):
+def read_snapshot(memory, scratch):
     """The last snapshot into the scratch: its first words say how many there are. One that says nonsense has no hands."""
     start = scratch[: layout.S_HANDS]
     again = read(memory, layout.SNAPSHOT, layout.SNAPSHOT_WORDS, start, layout.S_HANDS)
