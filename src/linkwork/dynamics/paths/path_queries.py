@@ -10,7 +10,8 @@ Kernels take one table (`core.bundles`) of `PathData`: the coefficients of a sol
 
 from linkwork.assembly.node_table import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, UP, UPPER
 from linkwork.core.jit import inlined, kernel, routine
-from linkwork.dynamics.dca.nodes import H_F, H_P, H_R, HANG_L, JOIN_L, JOIN_SOLID, L_BETA, SOLID_B, pass_joint
+from linkwork.dynamics.dca.back_substitution import pass_joint
+from linkwork.dynamics.dca.nodes import H_F, H_P, H_R, HANG_L, JOIN_L, JOIN_SOLID, L_BETA, SOLID_B
 from linkwork.dynamics.dca.solid import answer_of_stretch, into_lower, is_solid, solid_at, solid_pose
 from linkwork.dynamics.paths.path_data import path_data_of
 from linkwork.model.layout import DOF, V

@@ -25,7 +25,8 @@ from linkwork.assembly.node_table import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIN
 from linkwork.core.arrays import IntArray
 from linkwork.core.bundles import Float2, Int1, reader
 from linkwork.core.jit import inlined, routine
-from linkwork.dynamics.dca.nodes import H_P, H_R, JOIN_L, pass_joint
+from linkwork.dynamics.dca.back_substitution import pass_joint
+from linkwork.dynamics.dca.nodes import H_P, H_R, JOIN_L
 from linkwork.dynamics.paths.path_data import PathData, path_data_of
 from linkwork.dynamics.paths.path_queries import (
     NO_NODE,
@@ -100,10 +101,10 @@ def write_network(table, words, start):
     """
     d = path_data_of(table)
     s = segments_of(table)
-    integers = words.view(int64)
+    header = words.view(int64)
     o = start + s.node.shape[0]
     for k in range(s.node.shape[0]):
-        integers[start + k] = o - start
+        header[start + k] = o - start
         node = s.node[k]
         above = s.above[k]
         size = 12 if d.nodes[node, NODE_KIND] == JOIN else 6
@@ -121,12 +122,7 @@ def write_network(table, words, start):
         if size == 12:
             write_joint(table, words, node, end)
             end += 108
-        integers[o + N_ABOVE], integers[o + N_ENTERS], integers[o + N_SIZE], integers[o + N_ROWS] = (
-            above,
-            enters,
-            size,
-            rows,
-        )
+        header[o + N_ABOVE], header[o + N_ENTERS], header[o + N_SIZE], header[o + N_ROWS] = above, enters, size, rows
         o = end
     return o - start
 
@@ -284,12 +280,12 @@ def network_responses(words, start, count, state):
     state: STATION_STATE numbers per station; on entry IN_U has the wrenches on stations of bodies and everything else of
     IN_U and IN_G is zero, on return AT_D has the accelerations. count: of stations. Cost: O(count).
     """
-    integers = words.view(int64)
+    header = words.view(int64)
     for k in range(count):
-        o = start + integers[start + k]
+        o = start + header[start + k]
         s = k * STATION_STATE
-        size, rows, enters = integers[o + N_SIZE], integers[o + N_ROWS], integers[o + N_ENTERS]
-        above = integers[o + N_ABOVE] * STATION_STATE
+        size, rows, enters = header[o + N_SIZE], header[o + N_ROWS], header[o + N_ENTERS]
+        above = header[o + N_ABOVE] * STATION_STATE
         T = o + N_R + size * size
         u = six(state, s + IN_U)
         low = ZERO6
@@ -307,10 +303,10 @@ def network_responses(words, start, count, state):
             at = above + entry(enters, half)
             put6(state, at, add6(six(state, at), t))
     for k in range(count - 1, -1, -1):
-        o = start + integers[start + k]
+        o = start + header[start + k]
         s = k * STATION_STATE
-        size, rows, enters = integers[o + N_SIZE], integers[o + N_ROWS], integers[o + N_ENTERS]
-        above = integers[o + N_ABOVE] * STATION_STATE
+        size, rows, enters = header[o + N_SIZE], header[o + N_ROWS], header[o + N_ENTERS]
+        above = header[o + N_ABOVE] * STATION_STATE
         R, T = o + N_R, o + N_R + size * size
         u = six(state, s + AT_U)
         d = times(words, R, size, u)  # (2)
@@ -341,15 +337,10 @@ def own_responses(words, start, own, E, M):
 
     E (12, 13), M (12, 12): scratch. Cost: O(stations).
     """
-    integers = words.view(int64)
+    header = words.view(int64)
     for k in range(own.shape[0] - 1, -1, -1):
-        o = start + integers[start + k]
-        size, rows, enters, above = (
-            integers[o + N_SIZE],
-            integers[o + N_ROWS],
-            integers[o + N_ENTERS],
-            integers[o + N_ABOVE],
-        )
+        o = start + header[start + k]
+        size, rows, enters, above = header[o + N_SIZE], header[o + N_ROWS], header[o + N_ENTERS], header[o + N_ABOVE]
         T = o + N_R + size * size
         for r in range(size):
             for c in range(size):
@@ -361,7 +352,7 @@ def own_responses(words, start, own, E, M):
                 for c in range(6):
                     M[r, c] = own[above, 6 * r + c]
         else:
-            joint_side(words, start + integers[start + above], enters, own, above, E, M)
+            joint_side(words, start + header[start + above], enters, own, above, E, M)
         for c in range(size):
             for r in range(rows):
                 x = 0.0
@@ -378,8 +369,8 @@ def own_responses(words, start, own, E, M):
 @routine
 def joint_side(words, o, enters, own, k, E, M):
     """Z_t of equation (4): how the joint station k, at words[o], answers one of its sides, into M (12, 12)."""
-    integers = words.view(int64)
-    N = o + N_R + 144 + integers[o + N_ROWS] * 12
+    header = words.view(int64)
+    N = o + N_R + 144 + header[o + N_ROWS] * 12
     g = 6 if enters == AS_UPPER else 0  # where g stands in the side's numbers
     for r in range(12):
         for c in range(12):
