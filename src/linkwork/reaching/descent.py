@@ -34,7 +34,7 @@ from linkwork.spatial.vectors import ZERO6
 REACHED, NEAREST, STALLED, OUT_OF_ITERATIONS = 0, 1, 2, 3
 
 # Entries of `rules` and of what is counted.
-R_TURN, R_WAY, R_GRADIENT, R_ITERATIONS, R_PULL, RULES = 0, 1, 2, 3, 4, 5
+R_TURN, R_WAY, R_GRADIENT, R_ITERATIONS, R_PULL = range(5)
 C_ITERATIONS, C_SWEEPS, C_COST, C_GRADIENT, C_UNSEEN, COUNTS = 0, 1, 2, 3, 4, 5
 
 LEAST_DAMPING = 1e-10  # of the second derivative of one target: below it, rounding makes up the pivots of joints

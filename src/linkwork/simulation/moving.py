@@ -8,13 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from linkwork.core.bundles import Float1, Float2, Int1, Int2, place_of, reader
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 # Integrators, by number, and the rows of `stages` that each needs.
 SEMI_IMPLICIT_EULER, RUNGE_KUTTA, DORMAND_PRINCE, IMPLICIT_MIDPOINT, KICK_DRIFT_KICK, VARIATIONAL = range(6)

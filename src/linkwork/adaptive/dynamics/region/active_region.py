@@ -29,7 +29,6 @@ LEAVING_JOINTS = (region.RENEW_REGION, region.REFRESH, region.ASSEMBLE, region.C
 CLOSED_PER_STEP = 4  # nodes: columns and factor of one take about as long as `aba` of forty joints
 MARKS = ws.STALE | ws.RENEW | ws.DIRTY  # of nodes in which something changed
 JOINT_MARKS = ws.STALE | ws.DIRTY  # in which only efforts changed
-OF_RUN = ("q", "v", "qdd", "metric_sums", "counts", "waits", "turns", "wrench")  # arrays that a checkpoint keeps
 
 
 class ActiveRegion:
