@@ -195,7 +195,7 @@ class ConstrainedSearch(Search):
         arrays = self.arrays
         share = 1.0 / max(self.freedoms.size, 1)
         pressed, metric = arrays.blocked.copy(), arrays.dof[:, at.METRIC]
-        kept = arrays.target.copy()
+        targets = arrays.target.copy()
         while True:
             damping = max(factor * total * share, LEAST_DAMPING)
             arrays.blocked[:] = pressed
@@ -210,7 +210,7 @@ class ConstrainedSearch(Search):
                     if gained > de.GOOD * promised:
                         factor = max(factor * de.LESS, de.least_factor(total))
                     return trial, cost, factor
-            arrays.target[:] = kept
+            arrays.target[:] = targets
             de.prepare(self.table)
             factor = max(factor, LEAST_DAMPING / max(total * share, 1e-300)) * de.MORE
             if not damping < LARGEST * max(total, 1.0):

@@ -164,13 +164,13 @@ class Balance:
         if largest == 0.0:
             return 0.0
         scale = SHORT_WAY / largest
-        kept, efforts = self.place, []
+        present, efforts = self.place, []
         r = np.zeros_like(x)
         for sign in (1.0, -1.0):
             self.look(x, sign * scale)
             unbalanced_efforts(self.arrays, self.acting, self.trial, self.work, r)
             efforts.append(float(r @ x))
-        unbalanced_efforts(self.arrays, self.acting, kept, self.work, r)  # wrenches of `place` again
+        unbalanced_efforts(self.arrays, self.acting, present, self.work, r)  # wrenches of `place` again
         return (efforts[1] - efforts[0]) / (2.0 * scale)
 
     def look(self, x: FloatArray, scale: float) -> FloatArray:

@@ -51,8 +51,8 @@ def joint_reactions(
         return virtual_work_solver(model).accelerations(q, v, load, external)
 
     if is_delicate(model, merges_welds=True):
-        kept, qdd = checked_or_aba(model, algorithm, solve, q, v, load, external)
-        if not kept:
+        has_passed, qdd = checked_or_aba(model, algorithm, solve, q, v, load, external)
+        if not has_passed:
             return joint_wrenches(model, q, v, external, qdd)
     else:
         solve()

@@ -85,10 +85,8 @@ class ContactStep(EulerStep):
         if found is None or not found.met:
             return None
         if not (found.impulse.size or found.limits.size):
-            held = _ContactImpulses(
-                self, before, after, found
-            )  # what does not press may be near: then bodies still turn half way
-            return held if self.takes_half and turns_fast(held.at.twists, self.h) else None
+            near = _ContactImpulses(self, before, after, found)  # what does not press: bodies may still turn half way
+            return near if self.takes_half and turns_fast(near.at.twists, self.h) else None
         if not abs(found.span - self.h) <= 1e-9 * self.h:
             raise StateError(
                 f"a step of {self.h:g} s was made in parts, since bodies met within it; such steps have no gradients. Take "
@@ -120,8 +118,8 @@ def pressed(state: Any) -> Found:
         table = state.finder.table
         shapes = Shapes(table.kind[pair], table.size[pair], table.pose[pair])
     slides = rows.ids[press, cp.STATE] == SLIDES
-    held, slack = state.touch.held, float(state.touch.settings[ta.SLACK])
-    freedom, side = np.nonzero(held > 0.0)
+    limit_impulse, slack = state.touch.held, float(state.touch.settings[ta.SLACK])
+    freedom, side = np.nonzero(limit_impulse > 0.0)
     return Found(
         ids[:, : cl.BODY_B + 1].copy(),
         data[:, cl.POINT : cl.POINT + 3].copy(),
@@ -135,7 +133,7 @@ def pressed(state: Any) -> Found:
         (data[:, cl.PATCH] > 0.0) | (slides & (data[:, cl.DIRECTED] != cl.ISOTROPIC)),
         freedom,
         np.where(side == 0, 1.0, -1.0),
-        held[freedom, side],
+        limit_impulse[freedom, side],
         NONE * slack,
         float(state.touch.balance[ta.LAST_PART]),
         bool(state.touch.balance[ta.WAS_TOUCHING] != 0.0),
@@ -336,7 +334,7 @@ def _dots(x: FloatArray, y: FloatArray) -> FloatArray:
 class _OnBodies(NamedTuple):
     """Weights on motions of the two bodies of a contact, in the world, into rows of six in their frames."""
 
-    held: _ContactImpulses
+    impulses: _ContactImpulses
     bodies: IntArray
     out: FloatArray
 
@@ -344,13 +342,13 @@ class _OnBodies(NamedTuple):
         """Of a point of the body."""
         body = self.bodies[side]
         if body >= 0:
-            R = self.held.at.R[body]
-            self.out[body, :3] += R.T @ np.cross(where - self.held.at.p[body], force)
+            R = self.impulses.at.R[body]
+            self.out[body, :3] += R.T @ np.cross(where - self.impulses.at.p[body], force)
             self.out[body, 3:] += R.T @ force
 
     def turn(self, side: int, torque: FloatArray) -> None:
         if self.bodies[side] >= 0:
-            self.out[self.bodies[side], :3] += self.held.at.R[self.bodies[side]].T @ torque
+            self.out[self.bodies[side], :3] += self.impulses.at.R[self.bodies[side]].T @ torque
 
 
 class _Biases(NamedTuple):

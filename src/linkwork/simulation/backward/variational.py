@@ -211,11 +211,11 @@ class _Joints:
         self.blocks_of = ChartBlocks(step.charts, u)
         self.middle = step.model.integrate(q, u, 0.5)
         speed = u / self.h
-        held = step.laws.look(State(self.middle, speed), speed)
+        constant = step.laws.look(State(self.middle, speed), speed)
         self.dof = step.laws.table
         pulls = np.empty(u.size)
         spring_pulls(arrays.tree, self.dof, arrays.rest, self.middle, speed, pulls)
-        self.at_end = step.armature * speed + 0.5 * self.h * (effort + held - pulls)
+        self.at_end = step.armature * speed + 0.5 * self.h * (effort + constant - pulls)
 
     def _springs_back(self, weights: FloatArray, by_dof: FloatArray) -> FloatArray:
         """Gradient of weights · (pull of the springs) with respect to the middle."""

@@ -74,7 +74,7 @@ def color_noise(s, i, noise, root):
 
 
 @kernel
-def relax_velocities(table, noise, joint_noise, still, root, kept):
+def relax_velocities(table, noise, joint_noise, still, root, decay):
     """v ← kept · v + √(1 - kept²) ξ. noise (n, 6), joint_noise (nv,): white, overwritten; root: √(kT); still: three zeros.
 
     Returns OK (-1), or a body whose joint resists with no inertia. Accelerations of the last step stay as they are.
@@ -92,9 +92,9 @@ def relax_velocities(table, noise, joint_noise, still, root, kept):
     if bad >= 0:
         return bad
     accelerations_root_to_leaf(s.tree, s.body, still, s.work, s.dof_work, s.u)
-    share = math.sqrt(1.0 - kept * kept)
+    share = math.sqrt(1.0 - decay * decay)
     for d in range(s.v.shape[0]):
-        s.v[d] = kept * s.v[d] + share * s.u[d]
+        s.v[d] = decay * s.v[d] + share * s.u[d]
     return -1
 
 
@@ -142,8 +142,8 @@ class Thermostat:
         size = 6 * bodies + velocities
         self.rng.standard_normal(out=self._noise[:size])
         noise, joint_noise = self._noise[: 6 * bodies].reshape(bodies, 6), self._noise[6 * bodies : size]
-        kept = math.exp(-self.settings.friction * h)
-        status = int(relax_velocities(table, noise, joint_noise, self._still, self._root, kept))
+        decay = math.exp(-self.settings.friction * h)
+        status = int(relax_velocities(table, noise, joint_noise, self._still, self._root, decay))
         if status == OK and self.model.is_constrained:
             status, self._constrained = fit_velocities(table)
         return status
