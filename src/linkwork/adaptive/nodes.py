@@ -144,10 +144,10 @@ def place_in_world(nodes, members, count, joint_data, composite, world):
 
 
 @inlined
-def refresh_composite(plan, mechanism, c, run, node, whole):
+def refresh_composite(plan, mechanism, c, run, node, with_loads):
     """A node as one rigid body: pose of its last body, inertia, wrench and spring energy, from its children.
 
-    whole: a constant. False: of the inertia only mass and first moment, and no wrench; at rest no more is needed.
+    with_loads: a constant. False: of the inertia only mass and first moment, and no wrench; at rest no more is needed.
     """
     nodes = plan.nodes
     composite = c.composite
@@ -183,7 +183,7 @@ def refresh_composite(plan, mechanism, c, run, node, whole):
         inertia = add10(load10(composite, left, ws.P_INERTIA), load10(composite, right, ws.P_INERTIA))
         force = add6(load6(composite, left, ws.P_FORCE), load6(composite, right, ws.P_FORCE))
         spring = composite[left, ws.P_SPRING] + composite[right, ws.P_SPRING]
-    if whole:
+    if with_loads:
         store10(composite, node, ws.P_INERTIA, inertia)
         store6(composite, node, ws.P_FORCE, force)
     else:

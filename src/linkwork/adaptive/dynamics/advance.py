@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from linkwork.adaptive.workspace import CHANGED
+from linkwork.core.arrays import IntArray
 from linkwork.core.checks import positive, whole
 from linkwork.errors import LinkworkError
 from linkwork.simulation import moving as mv
@@ -13,13 +15,15 @@ if TYPE_CHECKING:
     from linkwork.adaptive.dynamics.simulation import AdaptiveDynamics
 
 
-def advance_with_updates(sim: AdaptiveDynamics, h: float, n: int) -> None:
-    """n steps of h seconds; raises StateError where one cannot be made, at the last good one."""
-    h, left = positive(h, "h"), whole(n, 1, "the number of steps")
-    every = whole(sim.update_every, 1, "update_every")
-    sim._region.complete_update()
-    if h not in sim._checked_steps:
-        sim._check_stiffness(sim.state, sim.integrator, sim.implicit_joints, h)
+Advance = Callable[[IntArray, float, int], tuple[int, int]]
+
+
+def advance_with_updates(sim: AdaptiveDynamics, advance: Advance, h: float, n: int) -> None:
+    """n steps of h seconds, by advance(table, h, count) where no force comes from Python.
+
+    Raises StateError where a step cannot be made, at the last good one.
+    """
+    left, every = n, whole(sim.update_every, 1, "update_every")
     if sim._tree.run.counts.item(CHANGED):
         sim._region.renew()
     is_alone = not sim._forces.are_any
@@ -32,7 +36,7 @@ def advance_with_updates(sim: AdaptiveDynamics, h: float, n: int) -> None:
             to_close = -1  # none in a call of one step that begins with an update
             horizon = every * h if sim.horizon is None else positive(sim.horizon, "horizon")
             sim._updates.make(horizon, passes=left > every)
-        status, done, fault = _some_steps(sim, h, left, every, is_alone, goes_through)
+        status, done, fault = _some_steps(sim, advance if is_alone else None, h, left, every, goes_through)
         to_close += done
         left -= done
         _after_steps(sim, status, every, fault)
@@ -40,15 +44,15 @@ def advance_with_updates(sim: AdaptiveDynamics, h: float, n: int) -> None:
         sim._region.close_some(to_close)
     if sim._since_update >= every and is_alone:
         sim._updates.assemble_ahead()
-    sim._warn_of_long_steps(h, sim._reduced.joint)
 
 
 def _some_steps(
-    sim: AdaptiveDynamics, h: float, left: int, every: int, is_alone: bool, goes_through: bool
+    sim: AdaptiveDynamics, advance: Advance | None, h: float, left: int, every: int, goes_through: bool
 ) -> tuple[int, int, LinkworkError | None]:
     """Steps up to the next update, `left` at most; why they ended, how many were made, and an error that ended them.
 
-    is_alone: no force comes from Python. goes_through: updates are made between these steps, so that all are made at once.
+    advance: as above; None where forces come from Python. goes_through: updates are made between these steps, so that all
+    are made at once.
     """
     count, fault = every * (1 + sim._updates.idle(every)) - sim._since_update, None
     if count > left:
@@ -59,9 +63,9 @@ def _some_steps(
     if goes_through:
         sim._updates.begin_in_steps(h, every)
         count = left
-    if is_alone:
+    if advance is not None:
         sim._updates.ask_before_contact()
-        status, done = sim._advance(sim._moving.table, h, count)
+        status, done = advance(sim._moving.table, h, count)
     else:
         status, done, fault = sim._forces.advance(h, count)
     sim.steps_done += done

@@ -315,7 +315,12 @@ class AdaptiveDynamics(Dynamics):
 
         Raises StateError where a step cannot be made; the simulation then stays at the last good one.
         """
-        advance_with_updates(self, h, n)
+        h, n = positive(h, "h"), whole(n, 1, "the number of steps")
+        self._region.complete_update()
+        if h not in self._checked_steps:
+            self._check_stiffness(self.state, self.integrator, self.implicit_joints, h)
+        advance_with_updates(self, self._advance, h, n)
+        self._warn_of_long_steps(h, self._reduced.joint)
 
     def _fail(self, status: int, body: int, advice: str = "", fault: LinkworkError | None = None) -> None:
         self._region.collect()
