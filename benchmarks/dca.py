@@ -22,8 +22,8 @@ from linkwork.assembly.numbering import node_depths
 from linkwork.assembly.plan import assemble
 from linkwork.core.bundles import describe
 from linkwork.core.jit import kernel
+from linkwork.dynamics.api import solve_dca
 from linkwork.dynamics.dca.solver import DcaSolver, available_threads
-from linkwork.dynamics.front import solve_dca
 from linkwork.dynamics.inputs import NO_WRENCHES
 from linkwork.dynamics.paths.path_data import solver_paths
 from linkwork.dynamics.paths.path_queries import respond

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.dynamics.front import ALGORITHMS
+from linkwork.dynamics.api import ALGORITHMS
 from linkwork.errors import LinkworkWarning
+from linkwork.gpu.api import CHOICE
 from linkwork.gpu.cuda import CudaBackend, load_cupy
-from linkwork.gpu.front import CHOICE
 from linkwork.gpu.host import HostBackend, compiler
 from linkwork.model import layout
 

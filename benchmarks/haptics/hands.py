@@ -15,9 +15,9 @@ from linkwork.dynamics.paths.path_queries import response_matrix
 from linkwork.dynamics.paths.path_union import respond_together
 from linkwork.haptics.grasp import CouplingSettings
 from linkwork.haptics.sharing import layout as at
-from linkwork.haptics.sharing.memory import Output, leave_reading, leave_snapshot, new_memory
-from linkwork.haptics.snapshot.held import Held
-from linkwork.haptics.snapshot.ports import condense
+from linkwork.haptics.sharing.memory import Output, new_memory, publish_reading, publish_snapshot
+from linkwork.haptics.snapshot.grasp_set import GraspSet
+from linkwork.haptics.snapshot.ports import build_snapshot
 from linkwork.haptics.tick.coupling import couple_many, couple_once
 from linkwork.haptics.tick.scratch import SCRATCH
 from linkwork.reference.felt_by_path import feel_together
@@ -49,7 +49,7 @@ def several(report: TableReport, joints: int, hands: tuple[int, ...], rounds: in
         bodies = rng.integers(0, model.n_bodies, k)
         leaves = solver.assembly.leaf[bodies].astype(np.int64)
         message = np.zeros(at.SNAPSHOT_WORDS)
-        held = Held(paths, model.arrays.body, bodies, leaves, np.zeros((k, 3)), message)
+        held = GraspSet(paths, model.arrays.body, bodies, leaves, np.zeros((k, 3)), message)
         place(held, lw.body_poses(model, state), solver.twist)
         memory, scratch = new_memory(), np.zeros(SCRATCH)
         prove(held, memory, scratch, k)
@@ -61,7 +61,7 @@ def several(report: TableReport, joints: int, hands: tuple[int, ...], rounds: in
         if not np.abs(out - expected).max() <= AGREEMENT * np.abs(expected).max():
             raise lw.LinkworkError(f"{k} hands: the union of paths and pairs of paths differ. Nothing was timed.")
         ways = {
-            "snapshot": lambda held=held: condense(held.table, held.ports_table),
+            "snapshot": lambda held=held: build_snapshot(held.table, held.ports_table),
             "tick": lambda m=memory, s=scratch: couple_many(m, s, TICKS),
             "one climb, one descent": lambda held=held, w=wrenches, o=out: respond_together(held.table, w, o),
         }
@@ -95,16 +95,16 @@ def several(report: TableReport, joints: int, hands: tuple[int, ...], rounds: in
     ]  # fmt: skip
 
 
-def place(held: Held, poses: np.ndarray, twists: np.ndarray) -> None:
+def place(held: GraspSet, poses: np.ndarray, twists: np.ndarray) -> None:
     """Poses and twists of the bodies held."""
     ports = held.ports
     ports.pose[:, :9], ports.pose[:, 9:] = poses[ports.bodies, :3, :3].reshape(-1, 9), poses[ports.bodies, :3, 3]
     ports.twist[:] = twists[ports.bodies]
 
 
-def leave(held: Held, memory: np.ndarray) -> None:
+def leave(held: GraspSet, memory: np.ndarray) -> None:
     """A snapshot, and readings whose springs pull with forces of some newtons."""
-    condense(held.table, held.ports_table)
+    build_snapshot(held.table, held.ports_table)
     message = held.ports.message
     words = message.view(np.int64)
     now = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
@@ -118,11 +118,11 @@ def leave(held: Held, memory: np.ndarray) -> None:
         record.view(np.int64)[[at.R_SLOT, at.R_GRASP]] = h, 1
         record[at.R_TURN] = 1.0
         record[at.R_ORIGIN : at.R_ORIGIN + 3] = record[at.R_POINT : at.R_POINT + 3] + 0.01
-        leave_reading(memory, h, reading)
-    leave_snapshot(memory, message[: int(words[at.S_WORDS])])
+        publish_reading(memory, h, reading)
+    publish_snapshot(memory, message[: int(words[at.S_WORDS])])
 
 
-def prove(held: Held, memory: np.ndarray, scratch: np.ndarray, k: int) -> None:
+def prove(held: GraspSet, memory: np.ndarray, scratch: np.ndarray, k: int) -> None:
     """What a tick makes the hands feel is what one climb and one descent give with their forces in place."""
     leave(held, memory)
     couple_once(memory, scratch, time.clock_gettime_ns(time.CLOCK_MONOTONIC))

@@ -13,8 +13,8 @@ from linkwork.dynamics.dca.solver import DcaSolver
 from linkwork.dynamics.paths.path_data import solver_paths
 from linkwork.haptics.sharing import layout as at
 from linkwork.haptics.sharing.memory import Output, new_memory
-from linkwork.haptics.snapshot.held import Held
-from linkwork.haptics.snapshot.ports import condense, ports_of
+from linkwork.haptics.snapshot.grasp_set import GraspSet
+from linkwork.haptics.snapshot.ports import build_snapshot, ports_of
 from linkwork.haptics.tick.coupling import couple_many, couple_once
 from linkwork.haptics.tick.scratch import SCRATCH
 from linkwork.reference.felt_by_path import feel_by_path
@@ -59,7 +59,7 @@ class Case:
         self.body = body
         index = np.array([body], dtype=np.int64)
         leaf = self.solver.assembly.leaf[index].astype(np.int64)
-        self.grip = Held(self.paths, self.model.arrays.body, index, leaf, np.full((1, 3), 0.01), self.message)
+        self.grip = GraspSet(self.paths, self.model.arrays.body, index, leaf, np.full((1, 3), 0.01), self.message)
         self.ports, self.table, self.ports_table = self.grip.ports, self.grip.table, self.grip.ports_table
         place(self.grip, self.poses, self.solver.twist)
 
@@ -126,7 +126,7 @@ def ticks(report: TableReport, shape: str, joints: int, rounds: int) -> dict[str
             "tick": lambda: couple_many(case.memory, case.scratch, TICKS),
             "by the path, same body": lambda: by_path(same),
             "by the path, anywhere": lambda: by_path(anywhere),
-            "snapshot": lambda: condense(case.table, case.ports_table),
+            "snapshot": lambda: build_snapshot(case.table, case.ports_table),
         },
         rounds,
         sample_time=2e-3,

@@ -19,8 +19,8 @@ from linkwork.contact.queries import clearance as clearance
 from linkwork.contact.queries import closest as closest
 from linkwork.contact.queries import in_collision as in_collision
 from linkwork.contact.settings import Contact as Contact
-from linkwork.derivatives.front import jvp as jvp
-from linkwork.derivatives.front import vjp as vjp
+from linkwork.derivatives.api import jvp as jvp
+from linkwork.derivatives.api import vjp as vjp
 from linkwork.derivatives.gradients import Gradients as Gradients
 from linkwork.derivatives.jacobians import ForwardJacobians as ForwardJacobians
 from linkwork.derivatives.jacobians import InverseJacobians as InverseJacobians
@@ -30,9 +30,9 @@ from linkwork.derivatives.runs import GradientRun as GradientRun
 from linkwork.derivatives.runs import RunGradients as RunGradients
 from linkwork.derivatives.runs import run_with_gradients as run_with_gradients
 from linkwork.derivatives.stepping.step_gradients import Linearized as Linearized
-from linkwork.dynamics.front import forward_dynamics as forward_dynamics
-from linkwork.dynamics.front import inverse_dynamics as inverse_dynamics
-from linkwork.dynamics.front import mass_matrix as mass_matrix
+from linkwork.dynamics.api import forward_dynamics as forward_dynamics
+from linkwork.dynamics.api import inverse_dynamics as inverse_dynamics
+from linkwork.dynamics.api import mass_matrix as mass_matrix
 from linkwork.dynamics.paths.response import Response as Response
 from linkwork.dynamics.quantities.efforts import Efforts as Efforts
 from linkwork.dynamics.quantities.frames import frame_bias_acceleration as frame_bias_acceleration
@@ -129,11 +129,11 @@ from linkwork.model.shapes import Sphere as Sphere
 from linkwork.model.state import State as State
 from linkwork.opening import load as load
 from linkwork.opening import view as view
+from linkwork.reaching.api import Miss as Miss
+from linkwork.reaching.api import Reached as Reached
+from linkwork.reaching.api import reach as reach
 from linkwork.reaching.follow import Followed as Followed
 from linkwork.reaching.follow import follow as follow
-from linkwork.reaching.front import Miss as Miss
-from linkwork.reaching.front import Reached as Reached
-from linkwork.reaching.front import reach as reach
 from linkwork.reaching.gradients import reach_gradients as reach_gradients
 from linkwork.reaching.targets import Target as Target
 from linkwork.reaching.velocity import reach_velocity as reach_velocity
@@ -141,7 +141,7 @@ from linkwork.record.recorder import Recorder as Recorder
 from linkwork.record.recording import Recording as Recording
 from linkwork.scene import Scene as Scene
 from linkwork.scene import run_scene as run_scene
-from linkwork.sensing.front import Sensors as Sensors
+from linkwork.sensing.api import Sensors as Sensors
 from linkwork.simulation.contact_step.contact_state import ContactReport as ContactReport
 from linkwork.simulation.loading.actuating import Actuators as Actuators
 from linkwork.simulation.protocol import Report as Report

@@ -12,7 +12,7 @@ from linkwork.model.sensors import (
     Touch,
     Velocity,
 )
-from linkwork.sensing.front import Samples
+from linkwork.sensing.api import Samples
 
 __all__ = [
     "Effort",

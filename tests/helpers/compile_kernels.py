@@ -32,7 +32,7 @@ def compile_parts(folder: Path, backwards: bool) -> list[str]:
     """Runs the parts that no other process has begun; says what each took, and gives what failed."""
     import numpy as np
 
-    from linkwork.dynamics.front import ALGORITHMS
+    from linkwork.dynamics.api import ALGORITHMS
     from linkwork.gpu.host import compiler
     from tests.helpers import every_kernel
 

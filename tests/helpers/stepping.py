@@ -18,7 +18,7 @@ from linkwork.simulation.integrators import chart, dormand_prince
 from linkwork.simulation.integrators.chart import EVALUATE
 from linkwork.simulation.integrators.names import INTEGRATORS
 from linkwork.simulation.reporting.failures import explain_step
-from linkwork.simulation.stepping.choice import go_on_of
+from linkwork.simulation.stepping.choice import advance_stage_of
 from linkwork.simulation.stepping.driver import BEGIN
 
 Acceleration = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -54,9 +54,9 @@ def take_step(
         model, state, integrator=integrator, implicit_joints=False, keep_momentum=False, rtol=rtol, atol=atol
     )
     moving = sim.view.moving
-    moving.numbers[mv.SUBSTEP_WISH] = substep
-    go_on = go_on_of(INTEGRATORS[integrator])
-    status, evaluations = go_on(sim.view.table, h, BEGIN, mv.OK, True), 0
+    moving.numbers[mv.PROPOSED_STEP] = substep
+    advance_stage = advance_stage_of(INTEGRATORS[integrator])
+    status, evaluations = advance_stage(sim.view.table, h, BEGIN, mv.OK, True), 0
     while status == EVALUATE:
         evaluations += 1
         try:
@@ -64,7 +64,7 @@ def take_step(
             found = mv.OK
         except LinkworkError:  # there are none
             found = mv.OVERFLOW
-        status = go_on(sim.view.table, h, EVALUATE, found, True)
+        status = advance_stage(sim.view.table, h, EVALUATE, found, True)
     if status != mv.OK:
         raise explain_step(model, "a step", status, moving, sim.view.loads.wrench)
     return Step(sim.state, int(moving.counts[mv.SUBSTEPS]), evaluations)
@@ -76,7 +76,7 @@ def end_after(model: lw.Model, state: lw.State, duration: float, count: int, int
     explicit = {} if integrator == "variational" else {"implicit_joints": False}
     sim = lw.FullDynamics(model, state, integrator=integrator, keep_momentum=False, rtol=1e9, atol=1e9, **explicit)
     for _ in range(count):
-        sim.view.moving.numbers[mv.SUBSTEP_WISH] = h
+        sim.view.moving.numbers[mv.PROPOSED_STEP] = h
         assert sim.step(h).steps_taken == 1
     return sim.state
 

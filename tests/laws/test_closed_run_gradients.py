@@ -9,7 +9,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.model import layout
-from linkwork.simulation.backward.touching import pressed
+from linkwork.simulation.backward.contact import pressed
 
 H, STEPS = 2e-3, 5
 FOUND = 1e-13  # gap and slip to which loops are closed

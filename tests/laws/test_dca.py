@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 import linkwork as lw
 from linkwork.assembly.node_table import BODY, HANG, INDEX, JOIN, LEFT, LOWER, NODE_COLUMNS, NODE_KIND, ROLE, SUM, TOP
 from linkwork.assembly.plan import Assembly
+from linkwork.dynamics.api import solve_dca
 from linkwork.dynamics.dca import solver as dca_solver
 from linkwork.dynamics.dca.nodes import PHI11, PHI22, SLOT_SIZE
 from linkwork.dynamics.dca.solver import DcaSolver, aligned_zeros
-from linkwork.dynamics.front import solve_dca
 from linkwork.dynamics.inputs import NO_EFFORT, NO_WRENCHES
 from linkwork.reference.plain_dca import PlainDca
 

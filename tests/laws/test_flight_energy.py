@@ -6,7 +6,7 @@ from benchmarks.contact import campaign
 
 import linkwork as lw
 from linkwork.simulation.integrators.whipping import MOST_GAINED
-from linkwork.simulation.moving import COUNTED_STEPS, GAINED, LATE_TOP, STEP_PAST
+from linkwork.simulation.moving import COUNTED_STEPS, GAINED, LATE_TOP, STEP_HISTORY
 
 # Gained 1.0 to 2.4 % by the swing of Euler's rule: after something had touched, and before.
 SCENES = (1443, 3743, 5844, 7512, 9645, 1119, 2311, 2564, 4158, 5481, 5923, 6358)
@@ -94,4 +94,4 @@ def test_a_checkpoint_goes_on_with_what_was_counted():
     sim.step(1e-3, 400)
     again.step(1e-3, 400)
     assert (sim.state.q == again.state.q).all()
-    assert (numbers(sim)[STEP_PAST] == numbers(again)[STEP_PAST]).all()
+    assert (numbers(sim)[STEP_HISTORY] == numbers(again)[STEP_HISTORY]).all()

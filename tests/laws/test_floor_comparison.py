@@ -60,7 +60,7 @@ def test_a_comparison_is_the_same_however_it_is_cut(rng, floating, bodies):
     whole.finish()
     calls = 0
     sim.apply_wrench(5, force=(100.0, 0.0, 0.0), frame="world")  # what happens meanwhile is not part of it
-    while not cut.go_on(bodies):
+    while not cut.visit_more(bodies):
         calls += 1
         sim.step(1e-3)
     assert calls == -(-3 * sim.model.n_bodies // bodies) - 1
@@ -90,7 +90,7 @@ def test_what_was_measured_long_ago_is_measured_again_a_few_bodies_per_step(monk
     sim.apply_wrench(1500, force=(0.0, 0.0, 1.0), frame="world")
     sim.step(1e-3)
     begun, visits = 0, []
-    begin, go_on = Comparison.begin, Comparison.go_on
+    begin, visit_more = Comparison.begin, Comparison.visit_more
 
     def count_begin(self, *args):
         nonlocal begun
@@ -99,10 +99,10 @@ def test_what_was_measured_long_ago_is_measured_again_a_few_bodies_per_step(monk
 
     def count_visits(self, number):
         visits.append(number)
-        return go_on(self, number)
+        return visit_more(self, number)
 
     monkeypatch.setattr(Comparison, "begin", count_begin)
-    monkeypatch.setattr(Comparison, "go_on", count_visits)
+    monkeypatch.setattr(Comparison, "visit_more", count_visits)
     for _ in range(1000):
         report = sim.step(1e-3)
         assert report.reached
@@ -167,8 +167,8 @@ def test_the_work_of_a_call_is_bounded_after_ten_that_learn(shape, travels, powe
     """Bodies that comparisons go through, counted call by call: no more than joints are computed, in all calls but two.
     At 2^-16 one call of eight went through all bodies before solves left more room to rounding."""
     visits = []
-    go_on = Comparison.go_on
-    monkeypatch.setattr(Comparison, "go_on", lambda x, number: (visits.append(number), go_on(x, number))[1])
+    visit_more = Comparison.visit_more
+    monkeypatch.setattr(Comparison, "visit_more", lambda x, number: (visits.append(number), visit_more(x, number))[1])
     model = lw.library.MODELS[shape](2000).compile() if shape != "tree" else random_branches(2000)
     sim, n = lw.QuasiStatics(model, model.neutral(), tolerance=2.0**-power), model.n_bodies
     load = sim.apply_wrench(n // 2, force=(0.1, 0.0, 0.05), frame="world")

@@ -147,7 +147,7 @@ def test_one_climb_and_one_descent_give_the_same(rng):
         device.move(rng.normal(size=3), rng.normal(size=4))
         session.tick()
         felt = np.zeros(6)
-        feel_by_path(session.held.table, session.held.ports_table, grasp.wrench, felt)
+        feel_by_path(session.grasp_set.table, session.grasp_set.ports_table, grasp.wrench, felt)
         assert np.abs(felt - grasp.felt).max() <= SAME * np.abs(felt).max()
         session.step(1e-3)
 

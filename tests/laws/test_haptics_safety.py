@@ -81,12 +81,12 @@ def test_a_driver_that_writes_nonsense_does_nothing():
     grasp = held_chain()
     session = grasp.session
     session.tick()
-    message = session._pumps[grasp.slot]._message
+    message = session._device_io[grasp.slot]._message
     message[at.D_POSITION] = np.nan
-    from linkwork.haptics.sharing.memory import leave_reading
+    from linkwork.haptics.sharing.memory import publish_reading
     from linkwork.haptics.tick.coupling import couple_once
 
-    leave_reading(session.memory, grasp.slot, message)
+    publish_reading(session.memory, grasp.slot, message)
     couple_once(session.memory, session.scratch, session.now())
     assert grasp.state == "released"
     assert not grasp.felt.any()

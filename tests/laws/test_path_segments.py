@@ -16,9 +16,9 @@ from linkwork.dynamics.paths.path_segments import (
     AT_D,
     IN_U,
     STATION_STATE,
-    answer_network,
+    network_responses,
     network_words,
-    own_answers,
+    own_responses,
     segments,
     write_network,
 )
@@ -39,12 +39,12 @@ def make(table, words):
 
 @kernel
 def ask(words, count, state):
-    answer_network(words, 3, count, state)
+    network_responses(words, 3, count, state)
 
 
 @kernel
 def own(words, out, E, M):
-    own_answers(words, 3, out, E, M)
+    own_responses(words, 3, out, E, M)
 
 
 @kernel

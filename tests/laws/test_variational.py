@@ -12,7 +12,7 @@ from tests.reference.plain_variational import plain_variational_step
 
 import linkwork as lw
 from linkwork.errors import LinkworkWarning, StateError
-from linkwork.simulation.integrators.variational.past import ahead
+from linkwork.simulation.integrators.variational.history import ahead
 from linkwork.simulation.moving import END_LINKAGE, HALVINGS, ITERATIONS, LINKAGE
 
 EPS = np.finfo(float).eps

@@ -13,7 +13,7 @@ from tests.helpers.rounding import rounding
 from tests.reference.plain_virtual_work import plain_virtual_work
 
 import linkwork as lw
-from linkwork.dynamics.front import virtual_work_solver
+from linkwork.dynamics.api import virtual_work_solver
 from linkwork.dynamics.virtual_work.solver import VirtualWorkSolver
 from linkwork.model.compile.split import split_links
 from linkwork.reference.joint_calculus import basis_of_joint, joint_subspace

@@ -117,7 +117,7 @@ def from_scratch(ledger):
     sim = lw.QuasiStatics(ledger.model, ledger.sim.state, weights=ledger.sim.view.tree.mechanism.weight)
     sim.view.tree.run.wrench[:] = ledger.wrenches()
     sim.view.tree.run.effort[:] = ledger.effort
-    sim._assemble_everything()
+    sim._open.assemble_everything()
     return sim
 
 
@@ -268,7 +268,7 @@ def test_a_cleared_load_leaves_no_trace(make_tree, rng):
     assert (sim.view.tree.coefficients.joint_data == plain.view.tree.coefficients.joint_data).all()
     assert (sim.view.tree.coefficients.effort_sum == plain.view.tree.coefficients.effort_sum).all()
     assert close(sim.acceleration, plain.acceleration)
-    assert (sim.view.tree.run.held_open == plain.view.tree.run.held_open).all()
+    assert (sim.view.tree.run.required_open == plain.view.tree.run.required_open).all()
 
 
 def test_clearing_all_loads_leaves_efforts(make_tree, rng):

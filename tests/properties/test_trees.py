@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import linkwork as lw
-from linkwork.dynamics.front import ALGORITHMS
+from linkwork.dynamics.api import ALGORITHMS
 from linkwork.model import layout
 
 EPS = np.finfo(float).eps

@@ -17,7 +17,7 @@ from linkwork.contact.solver.allocation import make_problem, make_system
 from linkwork.contact.solver.problem import Problem, System
 from linkwork.contact.volumes import all_open, make_volumes
 from linkwork.core.arrays import FloatArray
-from linkwork.dynamics.front import forward_dynamics, mass_matrix
+from linkwork.dynamics.api import forward_dynamics, mass_matrix
 from linkwork.dynamics.quantities.motion import body_jacobian, body_poses, body_twists
 from linkwork.errors import StateError
 from linkwork.model import layout

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import root
 
 from linkwork.core.arrays import FloatArray
-from linkwork.dynamics.front import mass_matrix
+from linkwork.dynamics.api import mass_matrix
 from linkwork.dynamics.quantities.motion import body_poses
 from linkwork.model.layout import ARMATURE, DAMPING, INERTIA, STIFFNESS
 from linkwork.model.model import Model

@@ -90,7 +90,7 @@ def test_hands_feel_the_same_by_the_union_of_their_paths(rng):
         device.move(0.1 * rng.normal(size=3))
     session = grasps[0].session
     session.tick()
-    held = session.held
+    held = session.grasp_set
     wrench, moved, felt = np.array([grasp.wrench for grasp in grasps]), np.zeros((5, 6)), np.zeros((5, 6))
     feel_together(held.table, held.ports_table, wrench, moved, felt)
     expected = np.array([grasp.felt for grasp in grasps])

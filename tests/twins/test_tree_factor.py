@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from tests.helpers.kernel_parts.mechanisms import mixed_joints
 from tests.helpers.rounding import rounding
+from tests.helpers.tree_solves import factor_and_solve, factor_coupled
 
 import linkwork as lw
-from linkwork.dynamics.tree_elimination import factor_and_solve, factor_coupled
 from linkwork.dynamics.tree_factor import make_tree_factor
 from linkwork.model import layout
 

@@ -16,7 +16,7 @@ from linkwork.dynamics.inputs import as_array
 from linkwork.dynamics.paths.path_data import PathData, path_data
 from linkwork.errors import StateError
 from linkwork.model.model import Model
-from linkwork.simulation.loading.acting import JointForces, present_efforts
+from linkwork.simulation.loading.applied_efforts import JointForces, present_efforts
 from linkwork.simulation.loading.loads import LoadTable
 from linkwork.simulation.moving import EFFORT_PARTS
 from linkwork.simulation.parts.joint_inputs import JointInputs
@@ -84,9 +84,9 @@ class AdaptiveTree:
     def efforts_at(self, q: FloatArray, v: FloatArray, qdd: FloatArray) -> FloatArray:
         """The same at another state."""
         m, run, nv = self.mechanism, self.run, self.run.v.size
-        acting = (run.effort, run.motor, m.strength, m.top_speed, q, v, qdd)
+        acting = (run.effort, run.motor, m.effort_limit, m.velocity_limit, q, v, qdd)
         return present_efforts(
-            JointForces(m.whole_tree, m.dof, m.rest, *acting, np.zeros(nv), np.zeros((nv, EFFORT_PARTS)))
+            JointForces(m.model_tree, m.dof, m.rest, *acting, np.zeros(nv), np.zeros((nv, EFFORT_PARTS)))
         )
 
     def computed_bodies(self) -> IntArray:
@@ -112,13 +112,18 @@ class AdaptiveTree:
 
     def saved_nodes(self, opened: IntArray) -> dict[str, NDArray[Any]]:
         """Which nodes are open, their flags (closed nodes have none) and what holds nodes open."""
-        held = np.flatnonzero(self.run.held_open)
-        return {"opened": opened, "flag": self.run.flag[opened], "held": held, "held_open": self.run.held_open[held]}
+        held = np.flatnonzero(self.run.required_open)
+        return {
+            "opened": opened,
+            "flag": self.run.flag[opened],
+            "held": held,
+            "held_open": self.run.required_open[held],
+        }
 
     def holds_again(self, saved: Saved) -> None:
         """What holds nodes open is as it was saved."""
-        self.run.held_open[...] = 0
-        self.run.held_open[saved["held"]] = saved["held_open"]
+        self.run.required_open[...] = 0
+        self.run.required_open[saved["held"]] = saved["held_open"]
 
 
 def metric_weights(model: Model, weights: ArrayLike | None, what: str) -> FloatArray:

@@ -28,10 +28,10 @@ def allocate(
     """Memory of a simulation at coordinates q and velocities v. What acts on it (effort, motor, wrench, load, load_body) is
     for the simulation to put in."""
     plan, coefficients = _allocate_tree(model, in_motion)
-    whole_tree, body, screws, dof, rest, gravity = model.arrays
-    tree = whole_tree.copy() if in_motion else whole_tree
+    model_tree, body, screws, dof, rest, gravity = model.arrays
+    tree = model_tree.copy() if in_motion else model_tree
     limits = np.array(model.effort_limit), np.array(model.velocity_limit)
-    mechanism = Mechanism(tree, whole_tree, body, screws, dof, rest, gravity, weight, velocity_weight, *limits)
+    mechanism = Mechanism(tree, model_tree, body, screws, dof, rest, gravity, weight, velocity_weight, *limits)
     count = plan.nodes.shape[0]
     n, nv, nodes = (model.n_bodies, model.nv, count) if in_motion else (0, 0, 0)
     run = Run(
@@ -44,7 +44,7 @@ def allocate(
         world=np.zeros((count, 12)),
         value=np.zeros(count),
         flag=np.zeros(count, dtype=np.uint8),
-        held_open=np.zeros(count, dtype=np.int64),
+        required_open=np.zeros(count, dtype=np.int64),
         opened=np.zeros(count, dtype=np.int64),
         heap=np.zeros(count, dtype=np.int64),
         counts=np.zeros(ws.COUNTS, dtype=np.int64),
@@ -54,7 +54,7 @@ def allocate(
         load_body=np.zeros(0, dtype=np.int64),
         loop_body=constrained_bodies(model),
         loop_wrench=np.zeros((constrained_bodies(model).size, 6)),
-        kept_q=np.zeros(0) if in_motion else q.copy(),
+        saved_q=np.zeros(0) if in_motion else q.copy(),
         metric_qdd=np.zeros(nv),
         rate=np.zeros((n, ws.RATE_COLUMNS)),
         twist=np.zeros((nodes, 6)),

@@ -36,8 +36,8 @@ def bound_of(measure, run):
     if measure == ABSOLUTE_JOINT:
         return math.sqrt(sums[MAX_QUEUE]) / sums[UNIT]
     if measure == RELATIVE_LINKAGE:
-        whole = sums[SUM_QUEUE] + sums[SUM_JOINT]
-        return math.sqrt(sums[SUM_QUEUE] / whole) if whole > 0.0 else 0.0
+        total = sums[SUM_QUEUE] + sums[SUM_JOINT]
+        return math.sqrt(sums[SUM_QUEUE] / total) if total > 0.0 else 0.0
     if sums[MAX_QUEUE] == 0.0:
         return 0.0
     return math.sqrt(sums[MAX_QUEUE] / sums[MAX_JOINT]) if sums[MAX_JOINT] > 0.0 else math.inf

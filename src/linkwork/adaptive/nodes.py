@@ -53,11 +53,13 @@ def copy_joint(tree, i, source, target):
 @inlined
 def sum_helical_effort(mechanism, c, run, i):
     """Efforts of a joint of one freedom: given, of its damper, spring and motor."""
-    j = mechanism.whole_tree[i, V]
-    k = mechanism.whole_tree[i, Q]
+    j = mechanism.model_tree[i, V]
+    k = mechanism.model_tree[i, Q]
     effort = run.effort[j] - mechanism.dof[j, DAMPING] * run.v[j]
     effort -= mechanism.dof[j, STIFFNESS] * (run.q[k] - mechanism.rest[k])
-    driven, _, _ = motor_law(run.motor, mechanism.strength, mechanism.top_speed, j, run.q[k], run.v[j], 0.0, run.v[j])
+    driven, _, _ = motor_law(
+        run.motor, mechanism.effort_limit, mechanism.velocity_limit, j, run.q[k], run.v[j], 0.0, run.v[j]
+    )
     c.effort_sum[j] = effort + driven
 
 
@@ -71,7 +73,7 @@ def refresh_joint(table, i):
     mechanism = mechanism_of(table)
     c = coefficients_of(table)
     run = run_of(table)
-    tree = mechanism.whole_tree
+    tree = mechanism.model_tree
     R, p, VJ, cJ = body_motion(tree, mechanism.body, mechanism.screws, i, run.q, run.v, c.S[:, 0:6])
     store9(c.joint_data, i, H_R, R)
     store3(c.joint_data, i, H_P, p)
@@ -86,7 +88,14 @@ def refresh_joint(table, i):
         k = tree[i, Q]
         for d in range(tree[i, DOF]):
             effort, _, _ = motor_law(
-                run.motor, mechanism.strength, mechanism.top_speed, j + d, run.q[k + d], run.v[j + d], 0.0, run.v[j + d]
+                run.motor,
+                mechanism.effort_limit,
+                mechanism.velocity_limit,
+                j + d,
+                run.q[k + d],
+                run.v[j + d],
+                0.0,
+                run.v[j + d],
             )
             c.effort_sum[j + d] += effort
     return VJ, cJ
@@ -135,10 +144,10 @@ def place_in_world(nodes, members, count, joint_data, composite, world):
 
 
 @inlined
-def refresh_composite(plan, mechanism, c, run, node, whole):
+def refresh_composite(plan, mechanism, c, run, node, with_loads):
     """A node as one rigid body: pose of its last body, inertia, wrench and spring energy, from its children.
 
-    whole: a constant. False: of the inertia only mass and first moment, and no wrench; at rest no more is needed.
+    with_loads: a constant. False: of the inertia only mass and first moment, and no wrench; at rest no more is needed.
     """
     nodes = plan.nodes
     composite = c.composite
@@ -161,7 +170,7 @@ def refresh_composite(plan, mechanism, c, run, node, whole):
         inertia = rigid_to_parent(R, p, load10(composite, below, ws.P_INERTIA))
         force = wrench_to_parent(R, p, load6(composite, below, ws.P_FORCE))
         spring = composite[below, ws.P_SPRING]
-        spring += joint_spring_energy(mechanism.whole_tree, mechanism.dof, mechanism.rest, i, run.q)
+        spring += joint_spring_energy(mechanism.model_tree, mechanism.dof, mechanism.rest, i, run.q)
         if kind == JOIN:
             inertia = add10(load10(composite, left, ws.P_INERTIA), inertia)
             force = add6(load6(composite, left, ws.P_FORCE), force)
@@ -174,7 +183,7 @@ def refresh_composite(plan, mechanism, c, run, node, whole):
         inertia = add10(load10(composite, left, ws.P_INERTIA), load10(composite, right, ws.P_INERTIA))
         force = add6(load6(composite, left, ws.P_FORCE), load6(composite, right, ws.P_FORCE))
         spring = composite[left, ws.P_SPRING] + composite[right, ws.P_SPRING]
-    if whole:
+    if with_loads:
         store10(composite, node, ws.P_INERTIA, inertia)
         store6(composite, node, ws.P_FORCE, force)
     else:
@@ -218,7 +227,7 @@ def mark_path(plan, run, node, loads, marks):
             return
         open_node(run, node)
         run.flag[node] = (run.flag[node] | marks) & (255 - ws.CLOSING)
-        run.held_open[node] += loads
+        run.required_open[node] += loads
         node = plan.nodes[node, UP]
 
 

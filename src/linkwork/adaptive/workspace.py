@@ -36,8 +36,8 @@ REBUILD = 128  # its matrices are others although nothing moved: a joint in it w
 
 # Entries of `counts`.
 OPEN_COUNT, SORTED_COUNT, HEAP_COUNT, LOAD_COUNT, JOINT_COUNT, UPDATED_COUNT = range(6)
-# KEPT: whether the last update left the region as it was. JOINED: joints that became active then.
-ACTIVE_COUNT, CHANGE_COUNT, CHANGED, KEPT, JOINED = range(6, 11)
+# UNCHANGED: whether the last update left the region as it was. ACTIVATED: joints that became active then.
+ACTIVE_COUNT, CHANGE_COUNT, CHANGED, UNCHANGED, ACTIVATED = range(6, 11)
 # Of turns (`dynamics.turns`): the body whose joint is looked at next, how often all were, joints that have a turn, and
 # those that settled at the last update.
 CURSOR, ROUND, IN_TURN, SETTLED = range(11, 15)
@@ -76,7 +76,7 @@ class Mechanism(NamedTuple):
     """The compiled model's tables, and the metrics."""
 
     tree: Int2  # in dynamics a copy, in which joints frozen by the user are fixed
-    whole_tree: Int2  # as compiled
+    model_tree: Int2  # as compiled
     body: Float2
     screws: Float2
     dof: Float2
@@ -84,8 +84,8 @@ class Mechanism(NamedTuple):
     gravity: Float1
     weight: Float1  # (nv,)  of each squared acceleration in the metric
     velocity_weight: Float1  # (nv,)  of each squared velocity (dynamics)
-    strength: Float1  # (nv,)  largest effort of motors
-    top_speed: Float1  # (nv,)  above which motors do not push
+    effort_limit: Float1  # (nv,)  largest effort of motors
+    velocity_limit: Float1  # (nv,)  above which motors do not push
 
 
 class Coefficients(NamedTuple):
@@ -118,7 +118,7 @@ class Run(NamedTuple):
     world: Float2  # (N, 12)  pose of a node's first body (a branch: of its carrier), along the open or active tree
     value: Float1  # (N,)  A(C) of frontier nodes; own part of open ones
     flag: Byte1  # (N,)
-    held_open: Int1  # (N,)  loads that hold a node open
+    required_open: Int1  # (N,)  loads that hold a node open
     opened: Int1  # (N,)  the open nodes; the first SORTED_COUNT ascending
     heap: Int1  # (N,)  frontier nodes by value
     counts: Int1
@@ -129,7 +129,7 @@ class Run(NamedTuple):
     loop_body: Int1  # (2 loops,)  bodies at the ends of loops; -1 is the world
     loop_wrench: Float2  # (2 loops, 6)  wrench of the loop on each, in the body's frame
     # Quasi-statics.
-    kept_q: Float1  # (nq,)  coordinates to go back to
+    saved_q: Float1  # (nq,)  coordinates to go back to
     # Dynamics.
     metric_qdd: Float1  # (nv,)  of computed joints of the fully articulated linkage, at the last update
     rate: Float2  # (n, 12)

@@ -9,7 +9,7 @@ import numpy as np
 from linkwork.core.arrays import FloatArray
 from linkwork.derivatives import forward
 from linkwork.derivatives.runs import run_with_gradients, settings_of
-from linkwork.dynamics.front import forward_dynamics
+from linkwork.dynamics.api import forward_dynamics
 from linkwork.dynamics.inputs import as_model
 from linkwork.errors import StateError
 from linkwork.model import layout

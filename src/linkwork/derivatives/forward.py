@@ -15,7 +15,7 @@ from linkwork.derivatives.inputs import as_directions, as_names, as_weights, fin
 from linkwork.derivatives.sweeps.adjoint import forward_adjoint
 from linkwork.derivatives.sweeps.tangent import forward_tangent
 from linkwork.derivatives.sweeps.workspace import Workspace, borrow, spare
-from linkwork.dynamics import front as dynamics
+from linkwork.dynamics import api as dynamics
 from linkwork.dynamics.aba import LOSS, aba
 from linkwork.dynamics.digits import warn_poor
 from linkwork.dynamics.inputs import as_effort, as_state, as_wrenches, explain_failure, refuse_loops

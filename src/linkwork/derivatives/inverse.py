@@ -16,7 +16,7 @@ from linkwork.derivatives.inputs import as_directions, as_names, as_weights, fin
 from linkwork.derivatives.sweeps.adjoint import inverse_adjoint
 from linkwork.derivatives.sweeps.tangent import inverse_tangent
 from linkwork.derivatives.sweeps.workspace import Workspace, borrow, spare
-from linkwork.dynamics import front as dynamics
+from linkwork.dynamics import api as dynamics
 from linkwork.dynamics.inputs import as_effort, as_model, as_state, as_wrenches, explain_failure
 from linkwork.dynamics.rnea import rnea
 from linkwork.errors import StateError

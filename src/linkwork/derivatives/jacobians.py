@@ -21,7 +21,7 @@ from linkwork.derivatives.sweeps.arrays import dense_of, primal_of
 from linkwork.derivatives.sweeps.many_sides import fill_lifts, solve_sides
 from linkwork.derivatives.sweeps.path_jacobians import fill_pairs, fill_world
 from linkwork.derivatives.sweeps.workspace import Workspace, spare
-from linkwork.dynamics import front as dynamics
+from linkwork.dynamics import api as dynamics
 from linkwork.dynamics.aba import ACCELERATION as ABA_ACCELERATION
 from linkwork.dynamics.aba import aba
 from linkwork.dynamics.inputs import as_model

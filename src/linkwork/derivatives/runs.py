@@ -67,14 +67,15 @@ class GradientRun:
         self._given = np.array(sim.checkpoint()["effort"], dtype=float)
         first = sim.checkpoint()
         self._settings = settings_of(first)
-        row, kept = 8 * (self.model.nq + self.model.nv), sum(np.asarray(x).nbytes for x in _course(first).values())
-        self._every = _interval(steps, row, kept, memory)
-        self._kept = [_course(first)]
+        row = 8 * (self.model.nq + self.model.nv)
+        checkpoint_size = sum(np.asarray(x).nbytes for x in _course(first).values())
+        self._every = _interval(steps, row, checkpoint_size, memory)
+        self._checkpoints = [_course(first)]
         with progress_bar(steps, self.model.name, progress) as move:
             for k in range(0, steps, self._every):
                 count = min(self._every, steps - k)
                 self._forward(k, count)
-                self._kept.append(_course(sim.checkpoint()))
+                self._checkpoints.append(_course(sim.checkpoint()))
                 move(k + count, "")
         self._restore_efforts()
 
@@ -88,17 +89,17 @@ class GradientRun:
     @property
     def state(self) -> State:
         """The last state; a copy."""
-        return _state_of(self._kept[-1])
+        return _state_of(self._checkpoints[-1])
 
     @property
     def kept_states(self) -> tuple[dict[str, Any], ...]:
         """What is kept of the run: states with all that the next step must know, from the first to the last."""
-        return tuple(self._kept)
+        return tuple(self._checkpoints)
 
     def states(self) -> FloatArray:
         """All states as rows (q, v), from the first to the last, shape (steps + 1, nq + nv). Makes the steps again."""
-        rows = [np.concatenate(_state_of(self._kept[0]))]
-        for k in range(len(self._kept) - 1):
+        rows = [np.concatenate(_state_of(self._checkpoints[0]))]
+        for k in range(len(self._checkpoints) - 1):
             rows += [np.concatenate(state) for state in self._between(k)[0][1:]]
         return np.array(rows)
 
@@ -119,7 +120,7 @@ class GradientRun:
         efforts = np.zeros(nv if self._efforts is None else (self.steps, nv))
         sums = [np.zeros((self.model.n_bodies, 10)), np.zeros(3), np.zeros(nv), np.zeros(nv), np.zeros(nv)]
         with progress_bar(self.steps, "backward", progress) as move:
-            for segment in range(len(self._kept) - 2, -1, -1):
+            for segment in range(len(self._checkpoints) - 2, -1, -1):
                 states, seen = self._between(segment)
                 for i in range(len(states) - 2, -1, -1):
                     k = segment * self._every + i
@@ -176,15 +177,15 @@ class GradientRun:
         sim, first = self._sim, segment * self._every
         saved = sim.checkpoint()
         try:
-            sim.restore({**saved, "effort": self._given, **self._kept[segment]})
-            states, seen = [_state_of(self._kept[segment])], [self._step.remember(sim)]
+            sim.restore({**saved, "effort": self._given, **self._checkpoints[segment]})
+            states, seen = [_state_of(self._checkpoints[segment])], [self._step.remember(sim)]
             for k in range(first, min(first + self._every, self.steps)):
                 self._forward(k, 1)
                 states.append(_copied(sim.state))
                 seen.append(self._step.remember(sim))
         finally:
             sim.restore(saved)
-        end = self._kept[segment + 1]
+        end = self._checkpoints[segment + 1]
         if not (np.array_equal(states[-1].q, end["q"]) and np.array_equal(states[-1].v, end["v"])):
             raise StateError("the steps made again did not end in the same bits; make the run again.")
         return states, seen
@@ -249,15 +250,15 @@ def run_with_gradients(
     return made
 
 
-def _interval(steps: int, row: int, kept: int, memory: float) -> int:
+def _interval(steps: int, row: int, checkpoint_size: int, memory: float) -> int:
     """Steps between kept states: √steps, or more where memory is short; refuses what cannot be held.
 
     row, kept: bytes of a state between kept ones, and of a kept one.
     """
     every = max(1, math.isqrt(steps))
-    while steps / every * kept + every * row > memory and every < steps:
+    while steps / every * checkpoint_size + every * row > memory and every < steps:
         every = min(2 * every, steps)
-    if steps / every * kept + every * row > memory:
+    if steps / every * checkpoint_size + every * row > memory:
         least = 2 * math.isqrt(steps) * row
         raise StateError(f"memory is {memory:.3g} bytes; a run of {steps:,} steps keeps {least:.3g} at least.")
     return every

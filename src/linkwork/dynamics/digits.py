@@ -19,6 +19,7 @@ from linkwork.assembly.node_table import SOLID
 from linkwork.assembly.plan import assemble_model
 from linkwork.core.arrays import FloatArray
 from linkwork.core.jit import inlined, kernel
+from linkwork.dynamics.remembered import remembered
 from linkwork.dynamics.rnea import ACCELERATION, BODY_WORK, P_, TWIST, WRENCH, rnea
 from linkwork.errors import LinkworkWarning, StateError
 from linkwork.model import layout
@@ -47,12 +48,8 @@ def is_delicate(model: Model, merges_welds: bool = False) -> bool:
 
     merges_welds: for an algorithm that adds the inertias of welded stretches, as divide and conquer does.
     """
-    kept = model.workspaces.__dict__
     name = "delicate but for welds" if merges_welds else "delicate"
-    found: bool | None = kept.get(name)
-    if found is None:
-        found = kept[name] = _find_delicate(model, merges_welds)
-    return found
+    return remembered(model, name, lambda model: _find_delicate(model, merges_welds))
 
 
 def _find_delicate(model: Model, merges_welds: bool) -> bool:

@@ -12,19 +12,15 @@ freedom in a row would be, so that all kinds of joints are one. With s the colum
 Bodies of one tree or of several may be coupled with each other (`tree_couplings`).
 """
 
-from linkwork.core.jit import inlined, kernel, routine
+from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.joint_lanes import pivot_of_rows
 from linkwork.dynamics.joint_solve import largest_pivot, push_freedom
 from linkwork.dynamics.tree_couplings import (
     IS_FULL,
-    add_coupling,
-    clear_couplings,
-    couple,
     eliminate_couplings,
     eliminate_free_couplings,
     hand_to_parent,
     list_near,
-    order_least_coupled,
     pass_on,
     push_coupled,
     take_coupled,
@@ -43,7 +39,7 @@ from linkwork.spatial.lane_moves import (
     ways_down,
     ways_up,
 )
-from linkwork.spatial.memory import load3, load6, load_block
+from linkwork.spatial.memory import load3, load6
 from linkwork.spatial.simd import (
     add_outer,
     add_rows,
@@ -203,27 +199,3 @@ def response_between(tree, F, a, f_a, g_a, b, f_b, g_b):
     if a >= 0:
         K += dot6(add6(g_a, g_b), block_times_twist(load_numbers(F.block, a), add6(f_a, f_b)))
     return K
-
-
-@kernel
-def factor_and_solve(tree, F):
-    """`factor_leaf_to_root` and `solve_tree` as an entry from Python."""
-    good = factor_leaf_to_root(tree, F)
-    solve_tree(tree, F)
-    own_responses_root_to_leaf(tree, F)
-    return good
-
-
-@kernel
-def factor_coupled(tree, F, pairs, blocks):
-    """The same with couplings: bodies (c, 2), wrench on the first per twist of the second and the reverse (c, 72)."""
-    clear_couplings(F)
-    for k in range(pairs.shape[0]):
-        couple(F, pairs[k, 0], pairs[k, 1])
-    order_least_coupled(tree, F)
-    clear_couplings(F)
-    for k in range(pairs.shape[0]):
-        add_coupling(F, pairs[k, 0], pairs[k, 1], load_block(blocks, k, 0), load_block(blocks, k, 36))
-    good = factor_leaf_to_root(tree, F)
-    solve_tree(tree, F)
-    return good

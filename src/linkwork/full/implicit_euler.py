@@ -50,7 +50,7 @@ def momentum_pushes(arrays, q, v, h, S, motion, out):
 @kernel
 def note_euler_step(table, h):
     """What acted on the joints in the step of h [s] that was just made, where it ended."""
-    euler.note_efforts(table, h)
+    euler.record_efforts(table, h)
 
 
 class ImplicitEuler:

@@ -15,7 +15,7 @@ from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import flag, one_of, positive, whole
 from linkwork.core.messages.deprecation import once_positional
 from linkwork.core.units import told_in, unit
-from linkwork.dynamics.front import ALGORITHMS
+from linkwork.dynamics.api import ALGORITHMS
 from linkwork.dynamics.inputs import as_model
 from linkwork.dynamics.quantities.motion import Energy
 from linkwork.environment.water import Water, integrator_in_water
@@ -29,7 +29,7 @@ from linkwork.simulation import moving as mv
 from linkwork.simulation.contact_choice import choose_limits
 from linkwork.simulation.dynamics import Dynamics, chosen_integrator
 from linkwork.simulation.integrators.names import ATOL, AUTO, INTEGRATORS, RTOL
-from linkwork.simulation.loading.acting import JointForces, motor_laws, present_efforts
+from linkwork.simulation.loading.applied_efforts import JointForces, motor_laws, present_efforts
 from linkwork.simulation.loading.fields import Field
 from linkwork.simulation.parts.in_fluid import InFluid
 from linkwork.simulation.parts.moving_linkage import Stepping
@@ -122,9 +122,9 @@ class FullDynamics(Dynamics):
                 raise StateError(f"algorithm '{algorithm}' does not run on a GPU; leave it out with device='gpu'.")
             algorithm = "gpu"
         implicit = algorithm == "aba" and implicit_joints is not False
-        outside = field is not None or thermostat is not None
+        acts_from_python = field is not None or thermostat is not None
         if water is not None:
-            integrator = integrator_in_water(integrator, algorithm, contact, outside)
+            integrator = integrator_in_water(integrator, algorithm, contact, acts_from_python)
             keep_momentum, limits = False, False  # the stream gives and takes momentum
         integrator = chosen_integrator(model, integrator, implicit, field, thermostat)
         if integrator == IMPLICIT_EULER and (
@@ -142,7 +142,7 @@ class FullDynamics(Dynamics):
         if algorithm != "aba" and (model.is_constrained or implicit_joints):
             what = "loops" if model.is_constrained else "implicit_joints"
             raise StateError(f"{what} need the algorithm 'aba'; leave out algorithm='{algorithm}'.")
-        act = choose_limits(model, contact, limits, integrator, algorithm, outside)
+        act = choose_limits(model, contact, limits, integrator, algorithm, acts_from_python)
         implicit = algorithm == "aba" if implicit_joints is None else implicit_joints
         super().__init__(model, state, Stepping(integrator, implicit, keep_momentum, rtol, atol), contact, act)
         self.algorithm, self.water = algorithm, water
@@ -156,7 +156,7 @@ class FullDynamics(Dynamics):
         self._forces.act_on(self._moving, self._loads, self._joints)
         moving = self._moving.arrays
         moving.q[:], moving.v[:] = self._first_state
-        moving.strength[:], moving.top_speed[:] = model.effort_limit, model.velocity_limit
+        moving.effort_limit[:], moving.velocity_limit[:] = model.effort_limit, model.velocity_limit
         self._load_table_grew()
         self._moving.read_momentum()
         if self._contact_state is not None:
@@ -256,8 +256,8 @@ class FullDynamics(Dynamics):
 
     def _begin_steps(self, h: float) -> None:
         """Before steps of h [s], whoever calls their kernel."""
-        if h not in self._steps_judged:
-            self._judge_stiffness(self.state, self.integrator, self.implicit_joints, h)
+        if h not in self._checked_steps:
+            self._check_stiffness(self.state, self.integrator, self.implicit_joints, h)
 
     def _make_steps(self, h: float, n: int) -> tuple[int, int, LinkworkError | None]:
         """Up to n steps: how they ended, how many were made, and what Python found wrong in one of its steps."""
@@ -278,7 +278,7 @@ class FullDynamics(Dynamics):
             self._load_table_grew()
             status, done, fault = self._make_steps(h, n)
         if self._forces.are_asked:
-            self._forces.note_efforts(h)
+            self._forces.record_efforts(h)
         elif self._implicit is not None:
             note_euler_step(self._moving.table, h)
         self._moving.has_noted = status == mv.OK
@@ -349,10 +349,12 @@ class FullDynamics(Dynamics):
     def _parts_of_efforts(self) -> FloatArray:
         moving = self._moving.arrays
         if self._moving.has_noted:
-            return moving.acted
+            return moving.applied_efforts
         self._forces.refresh()
         forces = JointForces(*(getattr(moving, name) for name in JointForces._fields))
-        return present_efforts(forces._replace(drive=np.zeros(self.model.nv), acted=np.zeros_like(moving.acted)))
+        return present_efforts(
+            forces._replace(joint_effort=np.zeros(self.model.nv), applied_efforts=np.zeros_like(moving.applied_efforts))
+        )
 
     def _restored(self) -> None:
         if self._contact_state is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from linkwork.dynamics.front import ALGORITHMS
+from linkwork.dynamics.api import ALGORITHMS
 from linkwork.model.model import Model
 from linkwork.simulation import moving as mv
 from linkwork.simulation.integrators.names import INTEGRATORS
@@ -15,8 +15,8 @@ from linkwork.simulation.momentum.momentum import read_momentum
 from linkwork.simulation.parts.joint_inputs import JointInputs
 from linkwork.simulation.parts.moving_linkage import MovingLinkage
 from linkwork.simulation.parts.python_forces import PythonForces
-from linkwork.simulation.stepping.choice import go_on_of
-from linkwork.simulation.stepping.from_python import Ended, note_efforts, step_in_parts
+from linkwork.simulation.stepping.choice import advance_stage_of
+from linkwork.simulation.stepping.from_python import Ended, record_efforts, step_in_parts
 from linkwork.simulation.thermal.langevin import Langevin
 
 
@@ -30,7 +30,7 @@ class WholeForces(PythonForces):
         super().__init__(model, field, thermostat)
         self.algorithm = algorithm
         self.are_asked = algorithm != "aba" or self.are_any
-        self._go_on = go_on_of(INTEGRATORS[integrator]) if self.are_asked else None
+        self._advance_stage = advance_stage_of(INTEGRATORS[integrator]) if self.are_asked else None
         self._refreshed_q = b""
         n, nv = model.n_bodies, model.nv
         self._field_wrenches = np.zeros((n if field is not None else 0, 6))
@@ -78,11 +78,11 @@ class WholeForces(PythonForces):
     def step(self, h: float) -> Ended:
         """One step with forces, or accelerations by another algorithm than `aba`, from Python."""
         accelerate = None if self.algorithm == "aba" else self._accelerate_quietly
-        return step_in_parts(self._go_on, self._moving.table, h, self.refresh, accelerate)
+        return step_in_parts(self._advance_stage, self._moving.table, h, self.refresh, accelerate)
 
-    def note_efforts(self, h: float) -> None:
+    def record_efforts(self, h: float) -> None:
         """What acted on the joints in the last of some steps."""
-        note_efforts(self._go_on, self._moving.table, h)
+        record_efforts(self._advance_stage, self._moving.table, h)
 
     def _accelerate_quietly(self) -> None:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # reported as StateError

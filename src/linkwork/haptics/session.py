@@ -29,13 +29,13 @@ from linkwork.haptics.devices.device import Device
 from linkwork.haptics.grasp import CouplingSettings, Grasp
 from linkwork.haptics.loops import Loops
 from linkwork.haptics.sharing import layout as at
-from linkwork.haptics.sharing.memory import Output, leave_snapshot, new_memory
-from linkwork.haptics.snapshot.condenser import Condenser
-from linkwork.haptics.snapshot.held import Held
+from linkwork.haptics.sharing.memory import Output, new_memory, publish_snapshot
+from linkwork.haptics.snapshot.builder import SnapshotBuilder
+from linkwork.haptics.snapshot.grasp_set import GraspSet
 from linkwork.haptics.snapshot.sources import source_of
 from linkwork.haptics.statistics import LoopStatistics
 from linkwork.haptics.tick.coupling import couple_once
-from linkwork.haptics.tick.pump import DevicePump, conjugate, multiply
+from linkwork.haptics.tick.device_io import DeviceIO, conjugate, multiply
 from linkwork.haptics.tick.scratch import SCRATCH
 from linkwork.haptics.trace import Trace
 from linkwork.simulation.base import LinkageSimulation
@@ -61,11 +61,11 @@ class Session(Uncopied):
     """All hands on one simulation. Step the simulation through it while hands hold bodies: `step`, `run` or `start`."""
 
     def __init__(self, sim: LinkageSimulation):
-        self._condenser = Condenser(sim)
+        self._builder = SnapshotBuilder(sim)
         self._sim = weakref.ref(sim)
         self.memory = new_memory()
         self.grasps: list[Grasp] = []
-        self._pumps: dict[int, DevicePump] = {}
+        self._device_io: dict[int, DeviceIO] = {}
         self._numbers = 0
         self._lock = threading.RLock()  # between the simulation loop and whoever changes grasps; no other loop takes it
         self.virtual_time: int | None = None  # [ns] time of `run`
@@ -116,22 +116,22 @@ class Session(Uncopied):
             self._numbers += 1
             grasp = Grasp(self, free[0], self._numbers, load, device, settings or CouplingSettings())
             try:
-                self._pumps[grasp.slot] = DevicePump(device, grasp.slot)
-                reading = self._pumps[grasp.slot].read(self.memory, self.now())
+                self._device_io[grasp.slot] = DeviceIO(device, grasp.slot)
+                reading = self._device_io[grasp.slot].read(self.memory, self.now())
                 self.grasps.append(grasp)
                 self._arrange()
-                self._condense()
+                self._build_snapshot()
             except Exception:
                 self._forget(grasp)
                 raise
             if align:
                 k = self.grasps.index(grasp)
-                assert self.held is not None
-                q = matrix_quaternion(tuple(self.held.ports.pose[k, :9].tolist()))
+                assert self.grasp_set is not None
+                q = matrix_quaternion(tuple(self.grasp_set.ports.pose[k, :9].tolist()))
                 grasp.origin[:] = self._message[_record(k)][_POINT]
                 grasp.device_origin[:] = reading.position
                 grasp.turn[:] = multiply(conjugate(np.array(reading.rotation)), np.array(q))
-            self._leave()
+            self._send()
         return grasp
 
     def release(self, grasp: Grasp) -> None:
@@ -139,16 +139,16 @@ class Session(Uncopied):
         with self._lock:
             if not any(grasp is one for one in self.grasps):
                 raise StateError("this hand holds nothing any more.")
-            pump = self._pumps[grasp.slot]
+            device_io = self._device_io[grasp.slot]
             self._forget(grasp)
             self.publish()
-            pump.device.write(np.zeros(3), np.zeros(3))
+            device_io.device.write(np.zeros(3), np.zeros(3))
 
     def _forget(self, grasp: Grasp) -> None:
         if grasp in self.grasps:
             self.grasps.remove(grasp)
         grasp.is_held = False
-        self._pumps.pop(grasp.slot, None)
+        self._device_io.pop(grasp.slot, None)
         with contextlib.suppress(StateError):  # all loads were cleared meanwhile
             self.sim.clear(grasp.load)
         self._arrange()
@@ -164,11 +164,11 @@ class Session(Uncopied):
 
     def _arrange(self) -> None:
         """Arrays for as many hands as there are."""
-        self.held: Held | None = None
+        self.grasp_set: GraspSet | None = None
         if self.grasps:
             index = np.array([grasp.body for grasp in self.grasps], dtype=np.int64)
             points = np.array([grasp.at for grasp in self.grasps])
-            self.held = self._condenser.hold(index, points, self._message)
+            self.grasp_set = self._builder.hold(index, points, self._message)
 
     # ----------------------------------------------------------------------------------------------- the simulation's side
 
@@ -187,31 +187,31 @@ class Session(Uncopied):
     def publish(self) -> None:
         """Hands a snapshot of the simulation's present state to the coupling loop."""
         with self._lock:
-            self._condense()
-            self._leave()
+            self._build_snapshot()
+            self._send()
 
-    def _condense(self) -> None:
-        if self.held is None:
+    def _build_snapshot(self) -> None:
+        if self.grasp_set is None:
             return
-        for row, grasp in zip(self.held.ports.applied, self.grasps, strict=True):
+        for row, grasp in zip(self.grasp_set.ports.applied, self.grasps, strict=True):
             row[:3], row[3:] = grasp.load.torque[0], grasp.load.force[0]
-        self._condenser.condense(self.held)
+        self._builder.build(self.grasp_set)
 
-    def _leave(self) -> None:
+    def _send(self) -> None:
         message, k = self._message, len(self.grasps)
         words = message.view(np.int64)
         words[at.S_TIME], words[at.S_COUNT], message[at.S_SIM_TIME] = self.now(), k, self.sim.time
-        if self.held is None:
+        if self.grasp_set is None:
             words[[at.S_WORDS, at.S_STATIONS, at.S_ROWS, at.S_AT_ROWS]] = at.S_HANDS, 0, 0, at.S_HANDS
         for h, grasp in enumerate(self.grasps):
             record = message[_record(h)]
-            assert self.held is not None
-            grasp.settings.write(record, self._hold, self.held.ports.mobility[6 * h : 6 * h + 6])
+            assert self.grasp_set is not None
+            grasp.settings.write(record, self._hold, self.grasp_set.ports.mobility[6 * h : 6 * h + 6])
             record.view(np.int64)[[at.R_SLOT, at.R_GRASP]] = grasp.slot, grasp.number
             record[at.R_ORIGIN : at.R_ORIGIN + 3] = grasp.origin
             record[at.R_DEVICE_ORIGIN : at.R_DEVICE_ORIGIN + 3] = grasp.device_origin
             record[at.R_TURN : at.R_TURN + 4] = grasp.turn
-        leave_snapshot(self.memory, message[: int(words[at.S_WORDS])])
+        publish_snapshot(self.memory, message[: int(words[at.S_WORDS])])
 
     @property
     def points(self) -> dict[int, FloatArray]:
@@ -235,16 +235,16 @@ class Session(Uncopied):
     def read_devices(self) -> None:
         """Takes a reading of every device."""
         for grasp in tuple(self.grasps):
-            pump = self._pumps.get(grasp.slot)
-            if pump is not None:
-                pump.read(self.memory, self.now())
+            device_io = self._device_io.get(grasp.slot)
+            if device_io is not None:
+                device_io.read(self.memory, self.now())
 
     def write_devices(self) -> None:
         """Gives every device its force."""
         for grasp in tuple(self.grasps):
-            pump = self._pumps.get(grasp.slot)
-            if pump is not None:
-                pump.write(self.memory, grasp.number, self.now())
+            device_io = self._device_io.get(grasp.slot)
+            if device_io is not None:
+                device_io.write(self.memory, grasp.number, self.now())
 
     def tick(self) -> None:
         """One tick of all devices and of the coupling loop, now."""
@@ -319,8 +319,8 @@ class Session(Uncopied):
         loops, self._loops = self._loops, None
         loops.stop()
         self._last_statistics = loops.statistics()
-        for pump in self._pumps.values():
-            pump.device.write(np.zeros(3), np.zeros(3))
+        for device_io in self._device_io.values():
+            device_io.device.write(np.zeros(3), np.zeros(3))
         if loops.failure is not None:
             raise loops.failure
 

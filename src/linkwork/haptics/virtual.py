@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from linkwork.core.checks import positive, shown, whole
 from linkwork.errors import StateError
-from linkwork.haptics.tick.pump import DevicePump
+from linkwork.haptics.tick.device_io import DeviceIO
 from linkwork.haptics.trace import Trace
 
 if TYPE_CHECKING:
@@ -95,4 +95,4 @@ def leave_the_clock(session: Session, what: str) -> None:
     for grasp in session.grasps:
         if hasattr(grasp.device, "follow"):
             grasp.device.follow(session.clock)
-        session._pumps[grasp.slot] = DevicePump(grasp.device, grasp.slot)
+        session._device_io[grasp.slot] = DeviceIO(grasp.device, grasp.slot)

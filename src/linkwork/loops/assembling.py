@@ -116,8 +116,8 @@ def _damped_step(plan: LoopPlan, system: LoopSystem, q: FloatArray, weight: Floa
     along = vectors.T @ system.gap
     gap = float(np.linalg.norm(along))
     for damping in (0.0, *DAMPING):
-        kept = values + damping * largest
-        share = np.where(kept > SINGULAR * largest, 1.0 / np.maximum(kept, 1e-300), 0.0)
+        damped = values + damping * largest
+        share = np.where(damped > SINGULAR * largest, 1.0 / np.maximum(damped, 1e-300), 0.0)
         x = -(J.T @ (vectors @ (share * along))) / weight
         if _largest_turn(plan.model, q, x) <= LARGEST_TURN:
             break

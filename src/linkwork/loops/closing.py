@@ -14,10 +14,11 @@ import numpy as np
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import positive, whole
 from linkwork.core.messages.deprecation import once_positional
+from linkwork.dynamics.api import dca_solver, forward_dynamics
 from linkwork.dynamics.dca.solver import DcaSolver
-from linkwork.dynamics.front import dca_solver, forward_dynamics
 from linkwork.dynamics.inputs import NO_EFFORT, NO_WRENCHES, as_model, as_state
 from linkwork.dynamics.paths.path_data import solver_paths
+from linkwork.dynamics.remembered import remembered
 from linkwork.errors import ModelError, StateError
 from linkwork.loops.assembling import Assembly, assemble_loops
 from linkwork.loops.factors import Factors
@@ -160,11 +161,13 @@ def loop_solver(model: Model) -> DcaSolver:
 def _push(plan: LoopPlan, q: FloatArray, wrenches: FloatArray) -> FloatArray:
     """M⁻¹Jᵀ of wrenches: accelerations from rest of the same tree without gravity and springs, shape (nv,)."""
     model = plan.model
-    kept = model.workspaces.__dict__
-    if "slack" not in kept:
-        dof, gravity = np.zeros_like(model.arrays.dof), np.zeros(3)
-        dof[:, layout.ARMATURE] = model.arrays.dof[:, layout.ARMATURE]
-        for array in (dof, gravity):
-            array.setflags(write=False)
-        kept["slack"] = replace(model, arrays=model.arrays._replace(dof=dof, gravity=gravity), loops=(), couplings=())
-    return forward_dynamics(kept["slack"], State(q, np.zeros(model.nv)), wrenches=wrenches)
+    return forward_dynamics(remembered(model, "slack", _slack), State(q, np.zeros(model.nv)), wrenches=wrenches)
+
+
+def _slack(model: Model) -> Model:
+    """The tree without gravity and springs."""
+    dof, gravity = np.zeros_like(model.arrays.dof), np.zeros(3)
+    dof[:, layout.ARMATURE] = model.arrays.dof[:, layout.ARMATURE]
+    for array in (dof, gravity):
+        array.setflags(write=False)
+    return replace(model, arrays=model.arrays._replace(dof=dof, gravity=gravity), loops=(), couplings=())

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import not_negative
 from linkwork.core.messages.describe import tabled
-from linkwork.dynamics.front import forward_dynamics, solve_dca
+from linkwork.dynamics.api import forward_dynamics, solve_dca
 from linkwork.dynamics.inputs import as_effort, as_model, as_state, as_wrenches
 from linkwork.dynamics.paths.path_data import solver_paths
 from linkwork.errors import StateError

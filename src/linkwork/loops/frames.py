@@ -44,7 +44,7 @@ from linkwork.spatial.vectors import (
 L_R, L_P, L_GAP, L_TWIST, L_BIAS, LOOP_COLUMNS = 0, 9, 12, 18, 24, 30
 
 STEPS = 60  # of Gauss-Newton; five do when the loop is nearly closed
-SETTLED = 1e-13  # of the last step [rad or m]: rounding of what it is made of
+REFINED = 1e-13  # of the last step [rad or m]: rounding of what it is made of
 OPEN = 1e-6  # what is left of e from which on other starts are tried
 TURNS = 3  # starts a coordinate, a third of a turn apart
 
@@ -129,7 +129,7 @@ def best_coordinates(cut, k, R, p):
     tree, z, trial, rate = cut.tree, cut.z, cut.trial, cut.rate
     first = tree[k, Q]
     start_at_thread(tree, cut.body, k, p, z)
-    e, ok = settle(cut, k, R, p, z)
+    e, ok = refine_coordinates(cut, k, R, p, z)
     left = dot6(e, e)
     moves = 1
     if tree[k, KIND] != HELICAL and tree[k, KIND] != SPHERICAL:  # a ball turns to any pose: what is left are places
@@ -145,7 +145,7 @@ def best_coordinates(cut, k, R, p):
             rate[tree[k, V] + d] = (digits % TURNS) * (2.0 * math.pi / TURNS)
             digits //= TURNS
         joint_integrate(tree, k, z, rate, 1.0, trial)
-        other, other_ok = settle(cut, k, R, p, trial)
+        other, other_ok = refine_coordinates(cut, k, R, p, trial)
         if other_ok and (not ok or dot6(other, other) < 0.99 * left):
             left = dot6(other, other)
             ok = True
@@ -153,7 +153,7 @@ def best_coordinates(cut, k, R, p):
                 z[d] = trial[d]
             if left < OPEN * OPEN:
                 break
-    return settle(cut, k, R, p, z)
+    return refine_coordinates(cut, k, R, p, z)
 
 
 @inlined
@@ -167,7 +167,7 @@ def start_at_thread(tree, body, k, p, z):
 
 
 @routine
-def settle(cut, k, R, p, z):
+def refine_coordinates(cut, k, R, p, z):
     """Gauss-Newton from z; leaves S, E and B there. Returns what is left of e, and whether the joint is regular."""
     tree, body, screws, rate, S, E = cut.tree, cut.body, cut.screws, cut.rate, cut.S, cut.E
     j = tree[k, V]
@@ -187,7 +187,7 @@ def settle(cut, k, R, p, z):
             step = min(max(step, -1.0), 1.0)  # [rad or m]: the next e is better than a long leap on this one
             rate[j + d] = step
             largest = max(largest, abs(step))
-        if not largest > SETTLED:
+        if not largest > REFINED:
             break
         joint_integrate(tree, k, z, rate, 1.0, z)
     return e, True

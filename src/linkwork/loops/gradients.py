@@ -22,13 +22,13 @@ from numpy.typing import ArrayLike
 
 from linkwork.core.arrays import FloatArray
 from linkwork.derivatives import forward, inverse
-from linkwork.derivatives.front import RULES, Rule
+from linkwork.derivatives.api import RULES, Rule
 from linkwork.derivatives.gradients import Gradients
 from linkwork.derivatives.inputs import as_names, as_weights, finite_gradients
 from linkwork.derivatives.kinematics import Moving, cross_force
 from linkwork.derivatives.stepping.accelerations import SOLVERS
 from linkwork.derivatives.sweeps.seeds import accelerations_of, seeded
-from linkwork.dynamics.front import solve_dca
+from linkwork.dynamics.api import solve_dca
 from linkwork.dynamics.inputs import as_effort, as_state, as_wrenches, refuse_couplings
 from linkwork.dynamics.paths.path_data import solver_paths
 from linkwork.dynamics.quantities.motion import body_jacobian

@@ -13,6 +13,7 @@ from linkwork.core.bundles import describe
 from linkwork.dynamics import kinematics
 from linkwork.dynamics.paths import path_queries as paths
 from linkwork.dynamics.paths.path_data import PathData
+from linkwork.dynamics.remembered import remembered
 from linkwork.errors import ModelError, StateError
 from linkwork.loops import frames as fr
 from linkwork.loops.frames import constraint_rows
@@ -235,11 +236,7 @@ def loop_plan(model: Model) -> LoopPlan:
     """The plan of a model with loops, made once a thread."""
     if not model.is_constrained:
         raise StateError(f"model '{model.name}' has no loops; use lw.forward_dynamics, or add a loop or a coupling.")
-    kept = model.workspaces.__dict__
-    if "loops" not in kept:
-        kept["loops"] = LoopPlan(model)
-    plan: LoopPlan = kept["loops"]
-    return plan
+    return remembered(model, "loops", LoopPlan)
 
 
 def _inverse_inertia(model: Model, body: int) -> FloatArray:

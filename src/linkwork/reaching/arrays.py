@@ -35,7 +35,7 @@ FREEDOM_COLUMNS = 14
 METRIC = layout.ARMATURE
 CENTRING = 3  # 1 / (half range)² of a joint with limits, 0 without; the column that models leave free
 
-FREE_TO_MOVE, HELD = 0, 1
+FREE_TO_MOVE, BLOCKED = 0, 1
 SHORTEST_RANGE = 1e-6  # [rad or m] half range of a joint below which it cannot be drawn to its middle
 
 
@@ -58,7 +58,7 @@ class Reaching(NamedTuple):
     pose: Float2  # (2 k, 12) of bodies in the world: two places, here and there
     node: Float2  # (k, 39)
     freedom: Float2  # (nv, 14)
-    held: Int1  # (nv,) whether a joint is held in the step
+    blocked: Int1  # (nv,) whether a joint is held in the step
     step: Float1  # (nv,) the step; of held joints, what they are moved by
     gradient: Float1  # (nv,) how fast the cost falls
 

@@ -194,11 +194,11 @@ class ConstrainedSearch(Search):
         """The first of ever more damped steps that is good enough: coordinates, cost, next factor; None without one."""
         arrays = self.arrays
         share = 1.0 / max(self.freedoms.size, 1)
-        pressed, metric = arrays.held.copy(), arrays.dof[:, at.METRIC]
-        kept = arrays.target.copy()
+        pressed, metric = arrays.blocked.copy(), arrays.dof[:, at.METRIC]
+        targets = arrays.target.copy()
         while True:
             damping = max(factor * total * share, LEAST_DAMPING)
-            arrays.held[:] = pressed
+            arrays.blocked[:] = pressed
             x = self.step(tree_pull, J, missing, damping)
             de.move_trial(self.table, x)
             trial = self.closed(self._with_trial())
@@ -210,11 +210,11 @@ class ConstrainedSearch(Search):
                     if gained > de.GOOD * promised:
                         factor = max(factor * de.LESS, de.least_factor(total))
                     return trial, cost, factor
-            arrays.target[:] = kept
+            arrays.target[:] = targets
             de.prepare(self.table)
             factor = max(factor, LEAST_DAMPING / max(total * share, 1e-300)) * de.MORE
             if not damping < LARGEST * max(total, 1.0):
-                arrays.held[:] = pressed
+                arrays.blocked[:] = pressed
                 return None
 
     def _with_trial(self) -> FloatArray:
@@ -241,10 +241,10 @@ class ConstrainedSearch(Search):
                 x = x + Y.T @ _solve(A + np.diag(soft), missing - J @ x)
             low = arrays.lower[rows] - arrays.q[coordinates]
             high = arrays.upper[rows] - arrays.q[coordinates]
-            leaving = ((x[rows] < low - de.AT_LIMIT) | (x[rows] > high + de.AT_LIMIT)) & (arrays.held[rows] == 0)
+            leaving = ((x[rows] < low - de.AT_LIMIT) | (x[rows] > high + de.AT_LIMIT)) & (arrays.blocked[rows] == 0)
             if not leaving.any():
                 break
-            arrays.held[rows[leaving]] = at.HELD
+            arrays.blocked[rows[leaving]] = at.BLOCKED
             moves[rows[leaving]] = np.clip(x[rows], low, high)[leaving]
         return x
 
@@ -256,7 +256,7 @@ class ConstrainedSearch(Search):
         rows, coordinates = self.limited
         weight = np.zeros(self.model.nv)
         weight[free] = 1.0 / arrays.dof[free, at.METRIC]
-        arrays.held[:] = at.FREE_TO_MOVE
+        arrays.blocked[:] = at.FREE_TO_MOVE
         for _ in range(2):  # forces of loops depend on which joints are held
             loops = J[first:]
             along = pull.copy()
@@ -267,7 +267,7 @@ class ConstrainedSearch(Search):
                 (arrays.upper[rows] - value <= de.AT_LIMIT) & (along[rows] > 0.0)
             )
             pressed |= arrays.upper[rows] - arrays.lower[rows] <= de.AT_LIMIT
-            arrays.held[rows[pressed]] = at.HELD
+            arrays.blocked[rows[pressed]] = at.BLOCKED
             weight[rows[pressed]] = 0.0
         return pull, float(np.sqrt((along**2 * weight).max(initial=0.0)))
 

@@ -34,7 +34,7 @@ from linkwork.spatial.vectors import ZERO6
 REACHED, NEAREST, STALLED, OUT_OF_ITERATIONS = 0, 1, 2, 3
 
 # Entries of `rules` and of what is counted.
-R_TURN, R_WAY, R_GRADIENT, R_ITERATIONS, R_PULL, RULES = 0, 1, 2, 3, 4, 5
+R_TURN, R_WAY, R_GRADIENT, R_ITERATIONS, R_PULL = range(5)
 C_ITERATIONS, C_SWEEPS, C_COST, C_GRADIENT, C_UNSEEN, COUNTS = 0, 1, 2, 3, 4, 5
 
 LEAST_DAMPING = 1e-10  # of the second derivative of one target: below it, rounding makes up the pivots of joints
@@ -160,15 +160,15 @@ def hold_pressed_joints(s):
         limited = s.tree[i, KIND] == HELICAL or s.tree[i, KIND] == COMPOUND
         for d in range(s.tree[i, DOF]):
             pull = s.gradient[j + d]
-            held = at.FREE_TO_MOVE
+            blocked = at.FREE_TO_MOVE
             if limited:
                 at_lower = s.q[c + d] - s.lower[j + d] <= AT_LIMIT and pull < 0.0
                 at_upper = s.upper[j + d] - s.q[c + d] <= AT_LIMIT and pull > 0.0
                 if at_lower or at_upper or s.upper[j + d] - s.lower[j + d] <= AT_LIMIT:
-                    held = at.HELD
-            s.held[j + d] = held
+                    blocked = at.BLOCKED
+            s.blocked[j + d] = blocked
             s.step[j + d] = 0.0
-            if held == at.FREE_TO_MOVE:
+            if blocked == at.FREE_TO_MOVE:
                 pull2 = pull * pull / s.dof[j + d, at.METRIC]
                 if not pull2 <= largest:
                     largest = pull2
@@ -288,10 +288,10 @@ def hold_leaving_joints(s):
         if kind == HELICAL or kind == COMPOUND:
             j, c = s.tree[i, V], s.tree[i, Q]
             for d in range(s.tree[i, DOF]):
-                if s.held[j + d] == at.FREE_TO_MOVE:
+                if s.blocked[j + d] == at.FREE_TO_MOVE:
                     low, high = s.lower[j + d] - s.q[c + d], s.upper[j + d] - s.q[c + d]
                     if s.step[j + d] < low - AT_LIMIT or s.step[j + d] > high + AT_LIMIT:
-                        s.held[j + d] = at.HELD
+                        s.blocked[j + d] = at.BLOCKED
                         s.step[j + d] = min(max(s.step[j + d], low), high)
                         new += 1
     return new

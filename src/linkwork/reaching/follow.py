@@ -235,8 +235,8 @@ def _goals(
     lead = poses[body, :3, :3] @ point + poses[body, :3, 3]
     shape = np.vstack([lead, poses[behind, :3, 3]])
     lengths = np.linalg.norm(np.diff(shape, axis=0), axis=1)
-    kept = lengths > 0.0  # the leading point may be the joint itself
-    before = shape[::-1][:-1] if kept[0] else shape[::-1][:-2]
+    distinct = lengths > 0.0  # the leading point may be the joint itself
+    before = shape[::-1][:-1] if distinct[0] else shape[::-1][:-2]
     whole_curve = np.ascontiguousarray(np.vstack([before, lead, points]))
     goals = np.zeros((len(points), 1 + behind.size, 3))
     places_on_curve(whole_curve, len(whole_curve) - len(points), lengths, goals)

@@ -26,7 +26,7 @@ from linkwork.model import layout
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.reaching import arrays as at
-from linkwork.reaching.front import Reached, Targets
+from linkwork.reaching.api import Reached, Targets
 from linkwork.reaching.search import AT_LIMIT, TURN_LENGTH, joint_metric, model_length
 from linkwork.reaching.targets import Row, as_rows
 
@@ -59,7 +59,7 @@ def reach_gradients(
     parts = [_asked(model, state, poses, row) for row in rows]
     E = np.vstack([part[0] for part in parts])
     if limits:
-        E[:, _held(model, found.state.q)] = 0.0
+        E[:, _at_limits(model, found.state.q)] = 0.0
     over_metric = E / joint_metric(model)
     y = np.linalg.pinv(E @ over_metric.T, rcond=SAME_PART, hermitian=True) @ (over_metric @ weights)
     out: dict[str, list[dict[str, FloatArray]]] = {}
@@ -71,7 +71,7 @@ def reach_gradients(
     return out
 
 
-def _held(model: Model, q: FloatArray) -> NDArray[np.bool_]:
+def _at_limits(model: Model, q: FloatArray) -> NDArray[np.bool_]:
     """Freedoms whose coordinates stand at a limit."""
     out = np.zeros(model.nv, dtype=bool)
     for i, joint in enumerate(model.joints):

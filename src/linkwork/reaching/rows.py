@@ -6,7 +6,7 @@ answers any number of right sides.
 
 from linkwork.core.jit import kernel
 from linkwork.model.layout import DOF, V
-from linkwork.reaching.arrays import BIAS, HELD, SCREW, reaching_of
+from linkwork.reaching.arrays import BIAS, BLOCKED, SCREW, reaching_of
 from linkwork.reaching.sweeps import (
     eliminate_leaf_to_root,
     lift_leaf_to_root,
@@ -58,7 +58,7 @@ def solve_rows(table, damping, right, moves, out):
             i = s.path[k]
             store6(s.node, k, BIAS, ZERO6)
             for j in range(s.tree[i, V], s.tree[i, V] + s.tree[i, DOF]):
-                if s.held[j] == HELD:
+                if s.blocked[j] == BLOCKED:
                     s.step[j] = moves[j] if r == 0 else 0.0
         lift_leaf_to_root(s, right[r])
         substitute_root_to_leaf(s)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.core.arrays import FloatArray
+from linkwork.dynamics.remembered import remembered
 from linkwork.errors import StateError
 from linkwork.model import layout
 from linkwork.model.model import Model
@@ -30,7 +31,7 @@ FLAT = 1e-9  # the same where the best of them ends
 POSTURE_WEIGHT = 1e-8  # of a step towards a posture beside the targets, which it keeps to first order
 LEANING_STEPS, STRAIGHT = 100, 1e-9  # steps towards a posture at most; [rad] size of the last
 LONGEST_LEAN = 0.5  # [rad] of a joint in one step
-KEPT = 8  # searches kept per model and thread
+MOST_SEARCHES = 8  # searches kept per model and thread
 AT_LIMIT = 1e-9  # [rad or m]
 MIRRORED, MOVED_ON = 1, 2  # ways to leave a dead end
 WAYS = 3  # mirrored, moved on, and those at limits mirrored
@@ -73,11 +74,12 @@ def rounding(cost: float) -> float:
 
 def model_length(model: Model) -> float:
     """The longest way from the world through the joints [m]; 1 where all joints are in one place."""
-    kept = model.workspaces.__dict__
-    if "length" not in kept:
-        arms = np.linalg.norm(model.arrays.body[:, layout.POSITION : layout.POSITION + 3], axis=1)
-        kept["length"] = float(longest_way(model.arrays.tree, arms)) or 1.0
-    return float(kept["length"])
+    return remembered(model, "length", _find_length)
+
+
+def _find_length(model: Model) -> float:
+    arms = np.linalg.norm(model.arrays.body[:, layout.POSITION : layout.POSITION + 3], axis=1)
+    return float(longest_way(model.arrays.tree, arms)) or 1.0
 
 
 def longest_way(tree: NDArray[np.int64], arms: FloatArray) -> float:
@@ -90,31 +92,32 @@ def longest_way(tree: NDArray[np.int64], arms: FloatArray) -> float:
 
 def joint_metric(model: Model) -> FloatArray:
     """1 for angles, 1/length² for slides, shape (nv,)."""
-    kept = model.workspaces.__dict__
-    if "reach_metric" not in kept:
-        metric = np.ones(model.nv)
-        length = model_length(model)
-        tree = model.arrays.tree
-        for i, joint in enumerate(model.joints):
-            first = int(tree[i, layout.V])
-            if joint.kind == layout.FREE:
-                metric[first + 3 : first + 6] = length**-2
-            for d, screw in enumerate(joint.screws):
-                if not any(screw.axis):
-                    metric[first + d] = length**-2
-        kept["reach_metric"] = metric
-    found: FloatArray = kept["reach_metric"]
-    return found
+    return remembered(model, "reach_metric", _make_metric)
+
+
+def _make_metric(model: Model) -> FloatArray:
+    metric = np.ones(model.nv)
+    length = model_length(model)
+    tree = model.arrays.tree
+    for i, joint in enumerate(model.joints):
+        first = int(tree[i, layout.V])
+        if joint.kind == layout.FREE:
+            metric[first + 3 : first + 6] = length**-2
+        for d, screw in enumerate(joint.screws):
+            if not any(screw.axis):
+                metric[first + d] = length**-2
+    return metric
 
 
 def found_search(model: Model, rows: list[Row], settings: Settings) -> Search:
     """A search with memory that an earlier one on the same bodies left, or a new one."""
-    kept: dict[object, Search] = model.workspaces.__dict__.setdefault("reach", {})
+    nothing: dict[object, Search] = {}
+    searches = remembered(model, "reach", lambda _: nothing)
     key = (settings.limits, *(row.body for row in rows))
-    search = kept.pop(key, None) or Search(model, rows, settings.limits)
-    kept[key] = search  # the last used stands last
-    if len(kept) > KEPT:
-        del kept[next(iter(kept))]
+    search = searches.pop(key, None) or Search(model, rows, settings.limits)
+    searches[key] = search  # the last used stands last
+    if len(searches) > MOST_SEARCHES:
+        del searches[next(iter(searches))]
     search.ask(rows, settings)
     return search
 

@@ -129,7 +129,7 @@ def eliminate_leaf_to_root(s, damping, with_posture):
         C = load6(s.node, k, at.IC)
         j = s.tree[i, V]
         for d in range(s.tree[i, DOF] - 1, -1, -1):
-            if s.held[j + d] == at.FREE_TO_MOVE:
+            if s.blocked[j + d] == at.FREE_TO_MOVE:
                 S = load6(s.freedom, j + d, at.SCREW)
                 resist = damping * s.dof[j + d, at.METRIC]
                 if with_posture:
@@ -158,7 +158,7 @@ def lift_leaf_to_root(s, effort):
         j = s.tree[i, V]
         for d in range(s.tree[i, DOF] - 1, -1, -1):
             U = load6(s.freedom, j + d, at.U_)
-            if s.held[j + d] == at.FREE_TO_MOVE:
+            if s.blocked[j + d] == at.FREE_TO_MOVE:
                 S, d_inverse = load6(s.freedom, j + d, at.SCREW), s.freedom[j + d, at.D_INVERSE]
                 s.freedom[j + d, at.RIGHT], p = push_freedom(S, U, d_inverse, effort[j + d], p)
             else:
@@ -178,7 +178,7 @@ def substitute_root_to_leaf(s):
         j = s.tree[i, V]
         for d in range(s.tree[i, DOF]):
             S = load6(s.freedom, j + d, at.SCREW)
-            if s.held[j + d] == at.FREE_TO_MOVE:
+            if s.blocked[j + d] == at.FREE_TO_MOVE:
                 U, d_inverse = load6(s.freedom, j + d, at.U_), s.freedom[j + d, at.D_INVERSE]
                 s.step[j + d], a = move_freedom(S, U, d_inverse, s.freedom[j + d, at.RIGHT], a)
             else:

@@ -17,7 +17,7 @@ from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.reaching import arrays as at
 from linkwork.reaching import descent as de
-from linkwork.reaching.front import Targets
+from linkwork.reaching.api import Targets
 from linkwork.reaching.rows import place_at, row_jacobian
 from linkwork.reaching.search import TURN_LENGTH, Search, Settings, found_search, model_length
 from linkwork.reaching.targets import Row, as_rows

@@ -29,7 +29,7 @@ from linkwork.scene.reading.settings import Settings, as_settings, override
 from linkwork.scene.sensors import find_sensors
 from linkwork.scene.state import build_state
 from linkwork.scene.targets import find_bodies, find_joints
-from linkwork.sensing.front import Sensors
+from linkwork.sensing.api import Sensors
 from linkwork.simulation.protocol import Callback, RunReport, Simulation
 from linkwork.simulation.run import run_simulation
 

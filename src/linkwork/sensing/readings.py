@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.core.arrays import FloatArray
+from linkwork.dynamics.remembered import remembered
 from linkwork.errors import ModelError, StateError
 from linkwork.model.model import Model
 from linkwork.model.sensors import (
@@ -133,10 +134,7 @@ def _touch(sensor: Touch, model: Model, sim: Any) -> Reading:
 
 def _range(sensor: Range, model: Model, sim: Any) -> Reading:
     frame = model.frame(sensor.on)
-    kept = model.workspaces.__dict__
-    if "rays" not in kept:
-        kept["rays"] = RayCaster(model)
-    rays: RayCaster = kept["rays"]
+    rays = remembered(model, "rays", RayCaster)
     direction = np.array(sensor.direction, dtype=float) / np.linalg.norm(sensor.direction)
     own = frame.body if frame.body >= 0 else -2
 

@@ -227,7 +227,7 @@ class LinkageSimulation(Loaded, TakesTurns):
         return np.zeros(self.model.nv)
 
     def _parts_of_efforts(self) -> FloatArray:
-        """Efforts by source, columns as of `simulation.acting`, shape (nv, 5)."""
+        """Efforts by source, columns as of `simulation.loading.applied_efforts`, shape (nv, 5)."""
         raise NotImplementedError
 
     # ---------------------------------------------------------------------------------------------------------- distances

@@ -42,18 +42,18 @@ def choose_limits(
     limits: bool | None,
     integrator: str,
     algorithm: str = "aba",
-    outside: bool = False,
+    acts_from_python: bool = False,
 ) -> bool:
     """Whether joint limits act; refuses contact or limits that were asked for and cannot.
 
-    outside: a field or a thermostat acts, whose steps are driven from Python.
+    acts_from_python: a field or a thermostat acts, whose steps are driven from Python.
     """
     if contact is not None and not isinstance(contact, Contact):
         raise StateError(f"contact is {contact!r}; it must be lw.Contact(...), or None.")
     if limits is not None and not isinstance(limits, bool | np.bool_):
         raise StateError(f"limits is {limits!r}; it must be True, False or None.")
     fault = f"algorithm='{algorithm}'" if algorithm != "aba" else ""
-    fault = "a field or a thermostat" if outside else fault
+    fault = "a field or a thermostat" if acts_from_python else fault
     fault = f"integrator='{integrator}'" if integrator == UNABLE else fault
     if fault and (contact is not None or limits):
         what = "contact" if contact is not None else "limits=True"

@@ -8,23 +8,19 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from linkwork.core.bundles import Float1, Float2, Int1, Int2, place_of, reader
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 # Integrators, by number, and the rows of `stages` that each needs.
 SEMI_IMPLICIT_EULER, RUNGE_KUTTA, DORMAND_PRINCE, IMPLICIT_MIDPOINT, KICK_DRIFT_KICK, VARIATIONAL = range(6)
 LIKE_VARIATIONAL = (SEMI_IMPLICIT_EULER, VARIATIONAL)  # Euler makes fast steps so
 STAGE_ROWS = (5, 3, 16, 19, 1, 16)
-CHANGE_COLUMNS, CHANGE_DOF_COLUMNS = 120, 32  # of `integrators.discrete_newton`
-MOMENTUM = 78  # column of `change`: a body's momentum at the end of a variational step
+VARIATIONAL_COLUMNS, VARIATIONAL_DOF_COLUMNS = 120, 32  # of `integrators.discrete_newton`
+MOMENTUM = 78  # column of `variational_work`: a body's momentum at the end of a variational step
 IMPULSE = 1  # row of `stages`: what joints give to the same
-PAST, PAST_ROWS = 4, 7  # rows of `stages`: what a variational step remembers of those before
-CARRIED_MOMENTUM = 104  # column of `change`: what a body carries of momentum from one variational step to the next
+HISTORY, HISTORY_ROWS = 4, 7  # rows of `stages`: what a variational step remembers of those before
+CARRIED_MOMENTUM = (
+    104  # column of `variational_work`: what a body carries of momentum from one variational step to the next
+)
 
 # Entries of `counts`.
 METHOD, STAGE, EVALUATIONS, SUBSTEPS = 0, 1, 2, 3
@@ -44,17 +40,17 @@ COUNTS = 21
 
 # Entries of `numbers`.
 POTENTIAL_OFFSET = 0  # [J] energy of what does not move
-RTOL, ATOL, SUBSTEP_WISH, ERROR, PASSED, SUBSTEP, ERROR_BEFORE = range(1, 8)  # of substeps with error control
+RTOL, ATOL, PROPOSED_STEP, ERROR, PASSED, SUBSTEP, ERROR_BEFORE = range(1, 8)  # of substeps with error control
 MU, WEIGHT, KINETIC_START, POTENTIAL_START, BEST, RESIDUAL, ALLOWED = range(8, 15)  # of implicit equations
-WISH_BEFORE = 15  # [s] the substep that was wished for when the step began
+PROPOSED_STEP_BEFORE = 15  # [s] the substep that was wished for when the step began
 SMALL_MATRIX = 16  # 30 numbers
 # Of variational steps. [J] made and not given back yet; largest kinetic energy so far; kinetic energy when that was counted
 # last, work since then, steps, and what they seem to have made; energy within the last step with half of its work.
 ENERGY_DEBT, TOP_KINETIC, COUNTED_KINETIC, WORK, UNCOUNTED_STEPS, UNCOUNTED_GAP, ENERGY_WITHIN = range(46, 53)
-FAILED_LENGTH, WAIT, WAIT_LEFT, SINCE_FAILURE = range(53, 57)  # of `integrators.lengths`
-GUESS_TERMS = 57  # of `integrators.past`
+FAILED_LENGTH, WAIT, WAIT_LEFT, SINCE_FAILURE = range(53, 57)  # of `integrators.variational.step_control`
+GUESS_TERMS = 57  # of `integrators.variational.history`
 KINETIC_NOW = 58  # [J] kinetic energy at the end of the last variational step, where it was found; or negative
-IN_DOUBT = 59  # of `integrators.lengths`
+CAUTIOUS_STEPS = 59  # of `integrators.variational.step_control`
 LINKAGE = 60  # version of the linkage: how often its joints became others
 CONTRACTION = (
     61  # [1/rad] ratio by which corrections by M shrink, per largest displacement in the step; zero: not known
@@ -64,11 +60,11 @@ END_LINKAGE = 63  # one more than the version on which the last variational step
 # Of steps of Euler's rule and of contact, in `integrators.whipping`. [J] energy when it was counted last; steps since then,
 # zero: it is not counted; [J] what was gained from nothing and not lost again; largest kinetic energy lately.
 COUNTED_ENERGY, COUNTED_STEPS, GAINED, LATE_TOP = range(64, 68)
-STEP_PAST_SIZE = LATE_TOP + 1 - ENERGY_DEBT
-STEP_PAST = slice(ENERGY_DEBT, ENERGY_DEBT + STEP_PAST_SIZE)  # what a run needs of all these to go on
+STEP_HISTORY_SIZE = LATE_TOP + 1 - ENERGY_DEBT
+STEP_HISTORY = slice(ENERGY_DEBT, ENERGY_DEBT + STEP_HISTORY_SIZE)  # what a run needs of all these to go on
 ENERGY_GAP = 68  # [J] made by the last variational step
-STEP_PAST_BEFORE = 69  # STEP_PAST when the step began
-DEBT_BEFORE = STEP_PAST_BEFORE + STEP_PAST_SIZE  # [J] ENERGY_DEBT when the step began
+STEP_HISTORY_BEFORE = 69  # STEP_HISTORY when the step began
+DEBT_BEFORE = STEP_HISTORY_BEFORE + STEP_HISTORY_SIZE  # [J] ENERGY_DEBT when the step began
 LAST_CHANGE = DEBT_BEFORE + 1  # of coordinates, by the last correction of a variational step
 NUMBERS = LAST_CHANGE + 1
 
@@ -78,7 +74,7 @@ CONTACTS_GROW, SEARCH_TOO_DEEP, CONTACTS_CHANGED, CONTACT_GAINS, CONTACT_UNSOLVE
 CONTACT_ENDLESS = -12  # the same: a step that takes too many parts
 CONTACTS_BEGIN = -13  # no step was made: contacts begin in it, and the active region is to be chosen anew first
 
-EFFORT_PARTS = 5  # columns of `acted`
+EFFORT_PARTS = 5  # columns of `applied_efforts`
 COMPOSITE_COLUMNS = 16  # inertia (10) and momentum (6) of a body with all that hangs below it, as one rigid body
 
 
@@ -95,8 +91,8 @@ class Moving(NamedTuple):
     # what acts on it
     effort: Float1  # (nv,) as given
     motor: Float2  # (nv, 4)
-    strength: Float1  # (nv,) largest effort of motors
-    top_speed: Float1  # (nv,) above which motors do not push
+    effort_limit: Float1  # (nv,) largest effort of motors
+    velocity_limit: Float1  # (nv,) above which motors do not push
     wrench: Float2  # (n, 6) fixed in each body's frame; no rows where there are none
     load: Float2  # (k, 16) held by the world; the first counts[LOADS] act
     load_body: Int1  # (k,)
@@ -109,10 +105,14 @@ class Moving(NamedTuple):
     v: Float1  # (nv,)
     qdd: Float1  # (nv,) of the last evaluation
     # an evaluation of the accelerations
-    saturation_velocity: Float1  # (nv,) velocities whose laws implicit motors follow: within limits, or at one
-    drive: Float1  # (nv,) effort on each joint: given, motor, spring, damper
-    acted: Float2  # (nv, 5) what each of them did in the last step, and limits: `simulation.acting`
-    resistance: Float2  # (nv, 4) armature, with what implicit springs and dampers add; other columns zero
+    saturation_velocity: (
+        Float1  # (nv,) velocities whose laws limits of implicit motors follow: within limits, or at one
+    )
+    joint_effort: Float1  # (nv,) effort on each joint: given, motor, spring, damper
+    applied_efforts: (
+        Float2  # (nv, 5) what each of them did in the last step, and limits: `simulation.loading.applied_efforts`
+    )
+    effective_armature: Float2  # (nv, 4) armature, with what implicit springs and dampers add; other columns zero
     work: Float2  # (n, 60) of `dynamics.aba`
     dof_work: Float2  # (nv, 19)
     world: Float2  # (n, 12) poses in the world
@@ -121,8 +121,8 @@ class Moving(NamedTuple):
     start_v: Float1  # (nv,)
     u: Float1  # (nv,) a stage is at start ⊕ u
     stages: Float2  # (rows of the integrator, nq + 1)
-    change: Float2  # (n, 120) of variational steps; no rows for others
-    change_dof: Float2  # (nv, 32)
+    variational_work: Float2  # (n, 120) of variational steps; no rows for others
+    variational_dof_work: Float2  # (nv, 32)
     # momentum of floating trees
     base: Int1  # (t,) body on each free or planar joint to the world
     tree_of: Int1  # (n,) floating tree of each body, or -1

@@ -42,8 +42,8 @@ class RunInterrupted(KeyboardInterrupt):
 
     def __init__(self, report: Report | None, steps_done: int, path: Path | None):
         self.report, self.steps_done, self.path = report, steps_done, path
-        kept = f"; recorded in '{path}', resume to go on" if path else ""
-        super().__init__(f"stopped after step {steps_done}{kept}")
+        where = f"; recorded in '{path}', resume to go on" if path else ""
+        super().__init__(f"stopped after step {steps_done}{where}")
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import numpy as np
 
 from linkwork.core.arrays import FloatArray
 from linkwork.core.jit import kernel
+from linkwork.dynamics.remembered import remembered
 from linkwork.model.layout import ARMATURE, AXIS, FREE, HELICAL, INERTIA, KIND, PARENT, SCREW_AXIS, STIFFNESS
 from linkwork.model.model import Model
 from linkwork.simulation.loading.load_columns import LOAD_STIFFNESS
@@ -96,10 +97,7 @@ class Balance:
         springs = float(self.acting.rows[:, LOAD_STIFFNESS].max(initial=0.0)) * length * length
         rate2 = (moment + force * length + stiffness + springs) / inertia if inertia > 0.0 else 0.0
         efforts = float(np.abs(self.acting.effort).max(initial=0.0)), float(np.abs(self.r).max(initial=0.0))
-        kept = self.model.workspaces.__dict__
-        if "slides" not in kept:
-            kept["slides"] = self._slides()
-        self.slides: bool = kept["slides"]
+        self.slides = remembered(self.model, "slides", lambda _: self._slides())
         effort = max(moment, *efforts, SLIGHT * stiffness, force if self.slides else 0.0)
         return Scales(effort, length, rate2)
 
@@ -166,13 +164,13 @@ class Balance:
         if largest == 0.0:
             return 0.0
         scale = SHORT_WAY / largest
-        kept, efforts = self.place, []
+        present, efforts = self.place, []
         r = np.zeros_like(x)
         for sign in (1.0, -1.0):
             self.look(x, sign * scale)
             unbalanced_efforts(self.arrays, self.acting, self.trial, self.work, r)
             efforts.append(float(r @ x))
-        unbalanced_efforts(self.arrays, self.acting, kept, self.work, r)  # wrenches of `place` again
+        unbalanced_efforts(self.arrays, self.acting, present, self.work, r)  # wrenches of `place` again
         return (efforts[1] - efforts[0]) / (2.0 * scale)
 
     def look(self, x: FloatArray, scale: float) -> FloatArray:

@@ -70,7 +70,7 @@ class Branch:
             self._known = known
         return found or self._settled(p, self._ahead(p))
 
-    def go_on(self, p: float, state: State) -> None:
+    def extend(self, p: float, state: State) -> None:
         """The branch is followed from the last equilibrium and this one."""
         self._known = [self._known[-1], (p, state)]
 
@@ -143,7 +143,7 @@ def buckling(
             break
         previous, below = p, found
         if p != near:
-            branch.go_on(p, found.state)
+            branch.extend(p, found.state)
     else:
         raise StateError(f"no pivot changes its sign from {a:g} to {b:g}: {first} directions are unstable throughout.")
     upper, above = p, found.unstable
@@ -156,7 +156,7 @@ def buckling(
             upper, above = middle, found.unstable
         else:
             previous, below = middle, found
-            branch.go_on(middle, found.state)
+            branch.extend(middle, found.state)
     shape, at = _soft_shape(below.standing), below.state
     return Buckled(0.5 * (previous + upper), upper - previous, at, shape, first, above, branch.sweeps)
 

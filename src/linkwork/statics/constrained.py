@@ -68,7 +68,7 @@ class ClosedBalance:
         balance.acting = balance.acting._replace(rows=rows, row_body=bodies)
         self.force = np.zeros(plan.count)  # λ
         self.system = LoopSystem(plan, balance.place.q, balance.work.still, balance.place.world)
-        self.kept = self.system, self.force  # before a step that may be taken back
+        self.before_step = self.system, self.force  # before a step that may be taken back
 
     def write_forces(self) -> None:
         """λ as forces and torques in the axes of the world, on both bodies of every loop."""

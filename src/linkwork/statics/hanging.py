@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from linkwork.core.arrays import FloatArray
+from linkwork.dynamics.remembered import remembered
 from linkwork.loops.closing import close_loops
 from linkwork.loops.system import LoopSystem, loop_plan
 from linkwork.model.joints import Spherical
@@ -95,21 +96,22 @@ def closed_at(model: Model, q: FloatArray) -> FloatArray:
 
 def floats(model: Model) -> bool:
     """Whether a part of the linkage may be held by its loops alone: free joints, and sliders without a spring."""
-    kept = model.workspaces.__dict__
-    if "floats" not in kept:
-        kind, body, loose = model.arrays.tree[:, KIND], model.arrays.body, model.arrays.dof[:, STIFFNESS] == 0.0
-        first = model.arrays.tree[:, V]
-        slides = (kind == HELICAL) & ~body[:, AXIS : AXIS + 3].any(axis=1)
-        kept["floats"] = (
-            bool((kind == FREE).any())
-            or bool(loose[first[slides]].any())
-            or any(
-                loose[first[i] + d] and not any(screw.axis)
-                for i in np.flatnonzero(kind == COMPOUND).tolist()
-                for d, screw in enumerate(model.joints[i].screws)
-            )
+    return remembered(model, "floats", _find_floats)
+
+
+def _find_floats(model: Model) -> bool:
+    kind, body, loose = model.arrays.tree[:, KIND], model.arrays.body, model.arrays.dof[:, STIFFNESS] == 0.0
+    first = model.arrays.tree[:, V]
+    slides = (kind == HELICAL) & ~body[:, AXIS : AXIS + 3].any(axis=1)
+    return (
+        bool((kind == FREE).any())
+        or bool(loose[first[slides]].any())
+        or any(
+            bool(loose[first[i] + d]) and not any(screw.axis)
+            for i in np.flatnonzero(kind == COMPOUND).tolist()
+            for d, screw in enumerate(model.joints[i].screws)
         )
-    return bool(kept["floats"])
+    )
 
 
 def _pins(model: Model) -> list[tuple[int, tuple[float, float, float], tuple[float, float, float]]]:

@@ -18,7 +18,7 @@ import numpy as np
 from linkwork.core.arrays import FloatArray
 from linkwork.core.messages.describe import tabled
 from linkwork.core.units import unit, units_of
-from linkwork.dynamics.front import forward_dynamics, inverse_dynamics, mass_matrix
+from linkwork.dynamics.api import forward_dynamics, inverse_dynamics, mass_matrix
 from linkwork.dynamics.kinematics import world_poses
 from linkwork.errors import StateError
 from linkwork.model.model import Model

@@ -111,14 +111,14 @@ def settle_in_water(
         if balance.sweeps >= max_sweeps or shift > MOST_S * max(first, 1e-300):
             raise not_settled(done, balance.sweeps, tolerance)
         shift = _step(balance, closed, stream, shift)
-    return _judged(balance, closed, stream, done)
+    return _outcome(balance, closed, stream, done)
 
 
-def _judged(balance: Balance, closed: ClosedBalance | None, stream: Stream, done: Progress) -> Outcome:
+def _outcome(balance: Balance, closed: ClosedBalance | None, stream: Stream, done: Progress) -> Outcome:
     """How far the equilibrium is, and in how many directions it is unstable under the fluid's forces as they are, fixed in
     the world: they have a potential then."""
-    kept = balance.acting
-    loads = kept._replace(wrenches=stream.given)
+    present = balance.acting
+    loads = present._replace(wrenches=stream.given)
     balance.acting = _fixed_in_world(loads, stream)
     balance.weigh()
     pivots = balance.eliminate(0.0, 0.0, LEAST_SOFTEN)
@@ -130,7 +130,7 @@ def _judged(balance: Balance, closed: ClosedBalance | None, stream: Stream, done
         turn = way = float(np.abs(balance.x).max(initial=0.0))
     else:
         turn, way = balance.solve(balance.r, balance.x)
-    balance.acting = kept
+    balance.acting = present
     balance.weigh()
     done.sweeps = balance.sweeps
     return Outcome(turn, way, negative, negative == 0 and pivots.singular < 0, done)
@@ -190,7 +190,7 @@ def _went(
             system = closed.system_at_trial()
             if not float(np.abs(system.gap).max(initial=0.0)) <= MOST_OPEN * balance.scales.length:
                 return np.inf
-        closed.kept = closed.system, closed.force
+        closed.before_step = closed.system, closed.force
         closed.force = closed.force + part * force
         held = _in_world(closed)
         balance.accept()
@@ -204,7 +204,7 @@ def _go_back(balance: Balance, closed: ClosedBalance | None, stream: Stream) -> 
     """To where the last part of a step began."""
     balance.accept()
     if closed is not None:
-        closed.system, closed.force = closed.kept
+        closed.system, closed.force = closed.before_step
         closed.write_forces()
     stream.act()
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
-from linkwork.dynamics.front import ALGORITHMS
-from linkwork.dynamics.tree_elimination import factor_and_solve, factor_coupled
+from linkwork.dynamics.api import ALGORITHMS
 from linkwork.dynamics.tree_factor import make_tree_factor
 from linkwork.reference import joint_calculus as calculus
 from linkwork.reference.joint_calculus import basis_of_joint
 from tests.helpers.kernel_parts.mechanisms import SMALL, STEPS, H, mixed_joints, slow
+from tests.helpers.tree_solves import factor_and_solve, factor_coupled
 
 
 def vector_algorithms(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:

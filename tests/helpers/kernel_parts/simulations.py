@@ -190,7 +190,7 @@ def force_feedback(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
         trace = grasp.session.run(0.02, h=H)
         yield f"felt in {type(sim).__name__}", trace.felt
         felt = np.zeros(6)
-        held = grasp.session.held
+        held = grasp.session.grasp_set
         feel_by_path(held.table, held.ports_table, np.ones(6), felt)
         yield f"felt by the path in {type(sim).__name__}", felt
         wrenches, moved, all_felt = np.ones((2, 6)), np.zeros((2, 6)), np.zeros((2, 6))

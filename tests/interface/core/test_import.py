@@ -37,7 +37,7 @@ def test_import_brings_no_strangers():
     modules = "import sys, json; {}; print(json.dumps(sorted(sys.modules)))"
     loaded = set(json.loads(python(modules.format("LOADED"))))
     brought_by_numba = set(json.loads(python(modules.format("import numba"))))
-    assert "linkwork.dynamics.front" in loaded
+    assert "linkwork.dynamics.api" in loaded
     assert not [name for name in STRANGERS if name in loaded - brought_by_numba]
     assert not [name for name in loaded if name.startswith("scipy.") and name not in brought_by_numba]
 

@@ -9,7 +9,7 @@ import pytest
 from tests.helpers.rounding import rounding
 
 import linkwork as lw
-from linkwork.dynamics.front import ALGORITHMS
+from linkwork.dynamics.api import ALGORITHMS
 
 
 @pytest.fixture(scope="module")

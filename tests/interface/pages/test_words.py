@@ -25,6 +25,18 @@ SLIPS = {
     "obeyed and told": r"\bobeyed, and told\b",
     "extras of an index that has none": r"pip install '?linkwork\[",
     "'touch' for what changed, and for memory": r"\btouch_(path|bodies|joints)\b|\brenew_touched\b|\buntouched\(",
+    "efforts, limits and momenta under names of their own": (
+        r"\b(s|moving|mechanism)\.(drive|resistance|strength|top_speed|judged|acted|kept)\b"
+    ),
+    "judging and noting for what is taken, checked and recorded": (
+        r"\bjudge_(motors|along_way|motion|stiffness)\b|_steps_judged\b|\bnote_(efforts|joints?)\b"
+    ),
+    "wishes and doubts of step control": r"\b(SUBSTEP_WISH|WISH_BEFORE|IN_DOUBT|is_in_doubt|STEP_PAST|begin_past)\b",
+    "held, kept and whole for three other things": (
+        r"\brun\.(held_open|kept_q)\b|\bwhole_tree\b|\bstart_kept\b|\bws\.(KEPT|JOINED)\b"
+    ),
+    "messages that are left and taken": r"\b(leave|take)_(message|reading|snapshot)\b|\bDevicePump\b|\bCondenser\b",
+    "fronts of rooms": r"\b(dynamics|gpu|derivatives|reaching|sensing)[./]front\b",
     "two names for one array of the assembly tree": r"\bsolver\.(hinge|coef|freedom|total)\b|\bc\.kept\b",
     "'touching' for the contact step": r"linkwork\.simulation\.touch|\b(touch_of|allocate_touch|advance_touching)\b"
     r"|\b(begin|end|try)_(un)?touch(ing|ed)\b|\bWAS_TOUCHING\b",
@@ -71,6 +83,12 @@ def test_no_slip(slip):
         ("people for things", "Who moves when: a map"),
         ("'touch' for what changed, and for memory", "touch_bodies(table, bodies)"),
         ("two names for one array of the assembly tree", "row = solver.hinge[i]"),
+        ("efforts, limits and momenta under names of their own", "s.drive[j] += effort"),
+        ("judging and noting for what is taken, checked and recorded", "note_efforts(table, h)"),
+        ("wishes and doubts of step control", "s.numbers[mv.SUBSTEP_WISH] = 0.5 * span"),
+        ("held, kept and whole for three other things", "quiet = run.held_open[node] == 0"),
+        ("messages that are left and taken", "leave_message(memory, post, room, message)"),
+        ("fronts of rooms", "from linkwork.dynamics.front import forward_dynamics"),
         ("arrows that hide", "prints what it says behind the arrows"),
         ("obeyed and told", "limits are obeyed, and told"),
         ("extras of an index that has none", "pip install 'linkwork[plots]'"),

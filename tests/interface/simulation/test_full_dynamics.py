@@ -9,7 +9,7 @@ import pytest
 from tests.helpers.rounding import rounding
 
 import linkwork as lw
-from linkwork.dynamics.front import ALGORITHMS
+from linkwork.dynamics.api import ALGORITHMS
 from linkwork.model.library import MODELS
 from linkwork.simulation.integrators.names import INTEGRATORS
 

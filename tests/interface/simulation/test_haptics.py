@@ -16,7 +16,7 @@ from linkwork.errors import StateError
 from linkwork.haptics.devices import udp
 from linkwork.haptics.sharing import layout as at
 from linkwork.haptics.sharing.memory import new_shared_memory, open_shared_memory
-from linkwork.haptics.sharing.seqlock import leave_message, read_in_series, set_flag, take_message, write_in_series
+from linkwork.haptics.sharing.seqlock import publish_message, read_in_series, read_message, set_flag, write_in_series
 
 READS = 100_000  # in the suite; `linkwork haptics --check-lock 10000000` does more
 
@@ -37,7 +37,7 @@ def wait_for(condition, seconds=60.0):
 @pytest.mark.parametrize("room", [3, 64])
 def test_messages_are_never_torn(room):
     memory, stop, result = np.zeros(8 + 2 * room), np.zeros(1), np.zeros(4)
-    leave_message(memory, 0, room, np.zeros(room))
+    publish_message(memory, 0, room, np.zeros(room))
     writer = threading.Thread(target=write_in_series, args=(memory, room, np.zeros(room), stop))
     writer.start()
     try:
@@ -54,15 +54,15 @@ def test_a_message_half_written_is_not_taken():
     """The buffer under the pen has an odd number; the one before it stays readable."""
     room = 4
     memory, words = np.zeros(8 + 2 * room), np.zeros(room)
-    leave_message(memory, 0, room, np.full(room, 1.0))
+    publish_message(memory, 0, room, np.full(room, 1.0))
     numbers = memory.view(np.int64)
     other = 1 - numbers[at.P_LATEST]
     numbers[at.P_SEQUENCE + other] += 1
     memory[at.P_BUFFERS + other * room] = 9.0
-    assert take_message(memory, 0, room, words) == 0
+    assert read_message(memory, 0, room, words) == 0
     assert words.tolist() == [1.0] * room
     numbers[at.P_LATEST] = other  # a writer that died here: readers give up, and do not take it
-    assert take_message(memory, 0, room, words) == -1
+    assert read_message(memory, 0, room, words) == -1
 
 
 # ---------------------------------------------------------------------------------------------------------------- devices

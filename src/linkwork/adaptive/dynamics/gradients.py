@@ -27,8 +27,8 @@ from linkwork.dynamics.inputs import refuse_couplings
 from linkwork.errors import StateError
 from linkwork.model.layout import Q, V
 from linkwork.model.state import State
-from linkwork.simulation.backward.touching import pressed
-from linkwork.simulation.moving import LINKAGE, SUBSTEP_WISH
+from linkwork.simulation.backward.contact import pressed
+from linkwork.simulation.moving import LINKAGE, PROPOSED_STEP
 
 
 @tabled
@@ -72,14 +72,15 @@ class Segment:
         moving = sim.view.moving
         self.q.append(moving.q[: self.coordinates.size].copy())
         self.v.append(moving.v[: self.freedoms.size].copy())
-        touched = None
+        pressed_contacts = None
         if sim.view.contact is not None:
-            touched = pressed(sim.view.contact)
-            stays = np.isin(touched.limits, self.freedoms)  # of joints that are not active nothing is new
-            limits = {x: getattr(touched, x)[stays] for x in ("limits", "sign", "limit_impulse")}
-            touched = touched._replace(**limits)
-        self.seen.append(Looked(touched, float(moving.numbers[SUBSTEP_WISH])))
-        size = 0 if touched is None else sum(getattr(x, "nbytes", 0) for x in (*touched, *touched.shapes))
+            pressed_contacts = pressed(sim.view.contact)
+            stays = np.isin(pressed_contacts.limits, self.freedoms)  # of joints that are not active nothing is new
+            limits = {x: getattr(pressed_contacts, x)[stays] for x in ("limits", "sign", "limit_impulse")}
+            pressed_contacts = pressed_contacts._replace(**limits)
+        self.seen.append(Looked(pressed_contacts, float(moving.numbers[PROPOSED_STEP])))
+        arrays = () if pressed_contacts is None else (*pressed_contacts, *pressed_contacts.shapes)
+        size = sum(getattr(x, "nbytes", 0) for x in arrays)
         return 8 * (self.coordinates.size + self.freedoms.size) + size
 
 

@@ -33,7 +33,7 @@ from linkwork.model import layout
 from linkwork.model.compile.floating_trees import floating_trees
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.simulation.backward.touching import Found
+from linkwork.simulation.backward.contact import Found
 
 BoolArray = NDArray[np.bool_]
 LOCKED = 1e30  # [kg·m² or kg]: beside it every inertia is lost to rounding
@@ -45,8 +45,8 @@ Weights = Callable[[int], FloatArray]
 class Looked(NamedTuple):
     """What is kept of a step beside the state after it: what pressed, and how long a substep the integrator wishes for."""
 
-    touched: Found | None
-    wish: float
+    pressed_contacts: Found | None
+    proposed: float
 
 
 class _Part:
@@ -145,8 +145,8 @@ class Locked:
         saved = {**self.united.saved, "kept_momentum": np.zeros(1 if self.floats else 0)}
         like = SimpleNamespace(
             model=model, loads=self.united.loads, implicit_joints=self.sim.implicit_joints, contact=self.sim.contact,
-            limits=self.sim.limits, rtol=self.sim.rtol, atol=self.sim.atol, checkpoint=lambda: saved, held=~part.active,
-            has_inertias=lumps is not None or self.united.is_whole,
+            limits=self.sim.limits, rtol=self.sim.rtol, atol=self.sim.atol, checkpoint=lambda: saved, locked=~part.active,
+            has_inertias=lumps is not None or self.united.has_all_joints,
             view=SimpleNamespace(moving=SimpleNamespace(base=saved["kept_momentum"])),
         )  # fmt: skip
         found: StepMap = STEPS[self.integrator](like, self.h)
@@ -154,9 +154,9 @@ class Locked:
 
     def _seen(self, part: _Part, k: int) -> Any:
         """What the step map would have remembered of the k-th state."""
-        touched, wish = part.segment.seen[k]
-        found = None if touched is None else self.united.carry(touched)
-        own = wish if self.integrator == "dormand_prince" else None
+        pressed_contacts, proposed = part.segment.seen[k]
+        found = None if pressed_contacts is None else self.united.carry(pressed_contacts)
+        own = proposed if self.integrator == "dormand_prince" else None
         if self.integrator == "semi_implicit_euler":
             return found
         return own if found is None else (found.met, found, own)
@@ -181,10 +181,10 @@ class _Stopping:
         self.model, self.armature, self.none = model, dof[:, layout.ARMATURE].copy(), np.zeros(model.nv)
         free = replace(model, arrays=model.arrays._replace(dof=dof, gravity=np.zeros(3)))
         self.dof = dof.copy()
-        self.held = replace(free, arrays=free.arrays._replace(dof=self.dof))
+        self.locked = replace(free, arrays=free.arrays._replace(dof=self.dof))
         self.free = free
         self.momenta = inverse.InversePull(free, frozenset({"q", "acceleration", "inertias", "armature"}))
-        self.solve = forward.ForwardPull(self.held, frozenset({"q", "effort", "inertias", "armature"}))
+        self.solve = forward.ForwardPull(self.locked, frozenset({"q", "effort", "inertias", "armature"}))
 
     def back(self, end: State, moved: BoolArray, stay: BoolArray, by_v: FloatArray) -> StepGradients:
         """From weights on velocities after joints left the region to those before: end.
@@ -197,7 +197,7 @@ class _Stopping:
         self.dof[:, layout.ARMATURE] = np.where(stay, self.armature, LOCKED)
         momenta = inverse.solve_in(self.free, end.q, none, end.v, NO_WRENCHES, self.momenta.work)
         drive = np.where(stay, momenta, 0.0)
-        forward.solve_in(self.held, end.q, none, drive, NO_WRENCHES, self.solve.work)
+        forward.solve_in(self.locked, end.q, none, drive, NO_WRENCHES, self.solve.work)
         found: Any = self.solve.of(by_v)
         more: Any = self.momenta.of(np.where(stay, found.effort, 0.0))
         armature = np.where(stay, found.armature, 0.0) + more.armature

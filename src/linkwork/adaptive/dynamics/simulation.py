@@ -7,6 +7,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from linkwork.adaptive.adaptive_tree import AdaptiveTree, metric_weights
+from linkwork.adaptive.dynamics.advance import advance_with_updates
 from linkwork.adaptive.dynamics.reduced.piece_fluid import PieceFluid
 from linkwork.adaptive.dynamics.reduced.piece_forces import PieceForces
 from linkwork.adaptive.dynamics.reduced.reduced import PIECES, VELOCITIES
@@ -14,6 +15,7 @@ from linkwork.adaptive.dynamics.region import region
 from linkwork.adaptive.dynamics.region.active_region import JOINT_MARKS, MARKS, ActiveRegion
 from linkwork.adaptive.dynamics.region.everything import EVALUATIONS, advice
 from linkwork.adaptive.dynamics.region.floor import UNPROVEN, Bound, asked_of, bound_now
+from linkwork.adaptive.dynamics.region.region_checkpoint import RegionCheckpoint
 from linkwork.adaptive.dynamics.region.region_memory import (
     allocate_reduced,
     count_optional_joints,
@@ -25,7 +27,7 @@ from linkwork.adaptive.dynamics.report import AdaptiveReport, report_without_bou
 from linkwork.adaptive.dynamics.updates import Updates
 from linkwork.adaptive.measures import DEFAULT_MEASURE, DEFAULT_TOLERANCE, MEASURES
 from linkwork.adaptive.metric.delicate import is_delicate
-from linkwork.adaptive.workspace import ACTIVE_COUNT, CHANGE_COUNT, CHANGED, JOINT_COUNT
+from linkwork.adaptive.workspace import ACTIVE_COUNT, CHANGE_COUNT, JOINT_COUNT
 from linkwork.contact.settings import Contact
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import flag, not_negative, one_of, positive, whole
@@ -39,7 +41,6 @@ from linkwork.errors import LinkworkError, StateError
 from linkwork.model.layout import DOF
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.simulation import moving as mv
 from linkwork.simulation.contact_choice import choose_limits
 from linkwork.simulation.dynamics import Dynamics, chosen_integrator
 from linkwork.simulation.integrators.names import ATOL, AUTO, INTEGRATORS, RTOL
@@ -131,14 +132,14 @@ class AdaptiveDynamics(Dynamics):
         implicit_joints = flag(implicit_joints, "implicit_joints")
         one_of(measure, MEASURES, "measure")
         one_of(integrator, (*INTEGRATORS, AUTO), "integrator")
-        outside = field is not None or thermostat is not None
+        acts_from_python = field is not None or thermostat is not None
         if water is not None:
-            integrator = integrator_in_water(integrator, "aba", contact, outside)
+            integrator = integrator_in_water(integrator, "aba", contact, acts_from_python)
             keep_momentum, limits = False, False  # the stream gives and takes momentum
         integrator = chosen_integrator(model, integrator, implicit_joints, field, thermostat)
         if integrator == "variational" and not implicit_joints:
             raise StateError("variational works with implicit joints; leave implicit_joints=False out.")
-        act = choose_limits(model, contact, limits, integrator, outside=outside)
+        act = choose_limits(model, contact, limits, integrator, acts_from_python=acts_from_python)
         if tolerance is None and max_active_joints is None:
             tolerance = DEFAULT_TOLERANCE
         self.measure = measure
@@ -181,12 +182,13 @@ class AdaptiveDynamics(Dynamics):
         self._tree = AdaptiveTree(bundles, self._loads, self._joints, MARKS, JOINT_MARKS, self._reduced)
         self._forces.act_on(self._tree, self._reduced, moving, self._loads)
         parts = (self._reduced, moving, self._forces, self._loads, self._joints)
-        self._region = ActiveRegion(self._tree, *parts, self._fail, self._updates.finished)
+        self._region = ActiveRegion(self._tree, *parts, self._fail, self._updates.after_update)
+        self._saved_region = RegionCheckpoint(self._region)
         self._region.load_table_grew()
 
     @property
     def _own_parts(self) -> tuple[Part, ...]:
-        return (self._region,)
+        return (self._saved_region,)
 
     def _more_of_view(self) -> dict[str, Any]:
         return {"tree": self._tree, "region": self._region, "refresh": self._region.bring_up_to_date}
@@ -195,12 +197,12 @@ class AdaptiveDynamics(Dynamics):
         self._region.renew()
 
     def _begin_at(self, q: FloatArray, v: FloatArray) -> None:
-        self._region.settle()
+        self._region.complete_update()
         pins = dict(self._region.pins)
         self._moving.reset()
         if self._contact_state is not None:
             self._contact_state.reset()
-        self._region.reset()
+        self._saved_region.reset()
         self._tree.run.q[...], self._tree.run.v[...] = q, v
         self._since_update, self._updated_at = self.update_every, self.steps_done
         self._is_proven = False
@@ -249,7 +251,7 @@ class AdaptiveDynamics(Dynamics):
     @property
     def report(self) -> AdaptiveReport:
         """The report of the last step."""
-        self._region.settle()
+        self._region.complete_update()
         return self._report_with(self.energy)
 
     def _report_with(self, energy: Energy) -> AdaptiveReport:
@@ -270,11 +272,11 @@ class AdaptiveDynamics(Dynamics):
 
     @in_turn  # reports may be read by another thread
     def _prove_bound(self) -> None:
-        self._region.settle()
+        self._region.complete_update()
 
     def scalars(self) -> dict[str, float]:
         """Numbers worth following over time."""
-        self._region.settle()
+        self._region.complete_update()
         energy = self.energy
         report = self._report_with(energy)
         return {
@@ -313,66 +315,11 @@ class AdaptiveDynamics(Dynamics):
 
         Raises StateError where a step cannot be made; the simulation then stays at the last good one.
         """
-        h, left = positive(h, "h"), whole(n, 1, "the number of steps")
-        every = whole(self.update_every, 1, "update_every")
-        self._region.settle()
-        if h not in self._steps_judged:
-            self._judge_stiffness(self.state, self.integrator, self.implicit_joints, h)
-        if self._tree.run.counts.item(CHANGED):
-            self._region.renew()
-        is_alone = not self._forces.are_any
-        flows = self.water is not None and self.water.changes
-        to_close = 0  # steps since nodes were closed last
-        while left > 0:
-            goes_through = is_alone and left > every - self._since_update and self._updates.may_be_in_steps()
-            if self._since_update >= every and not goes_through:
-                if self._region.are_waiting:
-                    self._region.close_some(to_close)
-                to_close = -1  # none in a call of one step that begins with an update
-                horizon = every * h if self.horizon is None else positive(self.horizon, "horizon")
-                self._updates.make(horizon, passes=left > every)
-            count, fault = every * (1 + self._updates.idle(every)) - self._since_update, None
-            if count > left:
-                count = left
-            if flows:
-                self._fluid.follow(self.time)  # type: ignore[union-attr]
-                count = 1
-            if goes_through:
-                self._updates.begin_in_steps(h, every)
-                count = left
-            if is_alone:
-                self._updates.ask_before_contact()
-                status, done = self._advance(self._moving.table, h, count)
-            else:
-                status, done, fault = self._forces.advance(h, count)
-            self.steps_done += done
-            self.time += done * h
-            to_close += done
-            self._region.ahead.forget()
-            if goes_through:
-                self._updates.end_in_steps(status)
-            else:
-                self._since_update += done
-            if self._since_update > every:
-                self._updates.pass_over((self._since_update - 1) // every, every)
-            left -= done
-            self._moving.has_noted = True
-            if status == mv.OK:
-                continue
-            if status == mv.CONTACTS_CHANGED or status == mv.CONTACTS_BEGIN:
-                self._since_update = every
-                continue
-            self._moving.has_noted = False
-            if status == mv.CONTACTS_GROW:
-                self._moving.grow()
-                self._moving.describe_again()
-                continue
-            body = self._reduced.joint[status] if status >= 0 else -1
-            self._fail(status, body, " Take a smaller step.", fault)
-        if to_close > 0 and self._region.are_waiting:
-            self._region.close_some(to_close)
-        if self._since_update >= every and is_alone:
-            self._updates.assemble_ahead()
+        h, n = positive(h, "h"), whole(n, 1, "the number of steps")
+        self._region.complete_update()
+        if h not in self._checked_steps:
+            self._check_stiffness(self.state, self.integrator, self.implicit_joints, h)
+        advance_with_updates(self, self._advance, h, n)
         self._warn_of_long_steps(h, self._reduced.joint)
 
     def _fail(self, status: int, body: int, advice: str = "", fault: LinkworkError | None = None) -> None:
@@ -437,8 +384,8 @@ class AdaptiveDynamics(Dynamics):
         return self._region.efforts()
 
     def _about_to_be_saved(self) -> None:
-        self._region.settle()
-        self._region.renew(whole=True)
+        self._region.complete_update()
+        self._region.renew(everything=True)
         self._region.collect()
 
     def _restored(self) -> None:

@@ -87,7 +87,7 @@ def perform_touching(table, moving, task, joint, settings):
     if task == UPDATE:
         counts = contact_arrays_of(moving).counts
         if counts[CHANGED] != 0:
-            run_of(table).counts[ws.JOINED] = MANY
+            run_of(table).counts[ws.ACTIVATED] = MANY
         counts[CHANGED], counts[BREAK_TIMEOUT] = 0, int(settings[CHOSEN_PATIENCE])
         counts[UPDATE_TIMEOUT] = counts[BREAK_TIMEOUT]
     if task == ASSEMBLE or (task == UPDATE and settings[READY] == NOT_READY):
@@ -96,7 +96,7 @@ def perform_touching(table, moving, task, joint, settings):
         note_travel(moving)
     status = perform_task(table, moving, task, joint, settings)
     has_moved = goes_on or task == BEGIN or task == REOPEN
-    if status == OK and has_moved and run_of(table).counts[ws.KEPT] == 0:
+    if status == OK and has_moved and run_of(table).counts[ws.UNCHANGED] == 0:
         follow_region(table, moving, not goes_on)
     restore_mode(mode)
     return status

@@ -18,7 +18,7 @@ from linkwork.derivatives.stepping.world_loads import LOAD_AT
 from linkwork.model.kernels.joint_kernels import body_pose
 from linkwork.model.layout import DOF, INERTIA, PARENT, POSITION, ROTATION, Q, V
 from linkwork.model.model import Model
-from linkwork.simulation.backward.touching import Found
+from linkwork.simulation.backward.contact import Found
 from linkwork.spatial.inertia import rigid_to_parent
 from linkwork.spatial.memory import load3, load9, load10, store3, store9
 from linkwork.spatial.rotations import IDENTITY3, ZERO3
@@ -57,10 +57,10 @@ def unite(tree, body, screws, q, number, piece, pose, new_tree, new_body):
                 new_body[r, INERTIA + e] += moved[e]
 
 
-def places(whole: IntArray, bodies: IntArray, column: int, size: int) -> IntArray:
+def places(tree: IntArray, bodies: IntArray, column: int, size: int) -> IntArray:
     """Where coordinates (column Q) or freedoms (V) of the joints of some bodies stand among `size` of the whole model."""
-    first = whole[bodies, column]
-    after = np.append(whole[1:, column], size)[bodies]
+    first = tree[bodies, column]
+    after = np.append(tree[1:, column], size)[bodies]
     widths = after - first
     begins = np.cumsum(widths) - widths
     return np.repeat(first - begins, widths) + np.arange(int(widths.sum()))
@@ -89,32 +89,32 @@ class United:
     on it, as a simulation lists and saves it. piece (n,), pose (n, 12): where the bodies of the whole model stand in it.
     """
 
-    def __init__(self, whole: Model, acting: Acting, joints: IntArray, q: FloatArray):
-        arrays = whole.arrays
-        self.joints, self.is_whole = joints, joints.size == whole.n_bodies
-        self.freedoms = places(arrays.tree, joints, V, whole.nv)
-        self.coordinates = places(arrays.tree, joints, Q, whole.nq)
+    def __init__(self, model: Model, acting: Acting, joints: IntArray, q: FloatArray):
+        arrays = model.arrays
+        self.joints, self.has_all_joints = joints, joints.size == model.n_bodies
+        self.freedoms = places(arrays.tree, joints, V, model.nv)
+        self.coordinates = places(arrays.tree, joints, Q, model.nq)
         tree, body = arrays.tree[joints].copy(), arrays.body[joints].copy()
         tree[:, V] = np.cumsum(tree[:, DOF]) - tree[:, DOF]
         tree[:, Q] = np.searchsorted(self.coordinates, arrays.tree[joints, Q])
         body[:, INERTIA : INERTIA + 10] = 0.0
-        number = np.full(whole.n_bodies, -1)
+        number = np.full(model.n_bodies, -1)
         number[joints] = np.arange(joints.size)
-        self.piece, self.pose = np.empty(whole.n_bodies, dtype=np.int64), np.empty((whole.n_bodies, 12))
+        self.piece, self.pose = np.empty(model.n_bodies, dtype=np.int64), np.empty((model.n_bodies, 12))
         unite(arrays.tree, arrays.body, arrays.screws, q, number, self.piece, self.pose, tree, body)
         f, c = self.freedoms, self.coordinates
         self.start = q[c]
         self.model = replace(
-            whole,
+            model,
             arrays=type(arrays)(tree, body, arrays.screws, arrays.dof[f], arrays.rest[c], arrays.gravity),
-            body_names=tuple(whole.body_names[i] for i in joints),
-            joint_names=tuple(whole.joint_names[i] for i in joints),
+            body_names=tuple(model.body_names[i] for i in joints),
+            joint_names=tuple(model.joint_names[i] for i in joints),
             loops=(),
             couplings=(),
-            lower=whole.lower[f],
-            upper=whole.upper[f],
-            effort_limit=whole.effort_limit[f],
-            velocity_limit=whole.velocity_limit[f],
+            lower=model.lower[f],
+            upper=model.upper[f],
+            effort_limit=model.effort_limit[f],
+            velocity_limit=model.velocity_limit[f],
         )
         self.saved = {"motor": acting.motor[f], "load_table": acting.table.copy()}
         self.loads = [found for load in acting.loads if (found := self._moved(load)) is not None]

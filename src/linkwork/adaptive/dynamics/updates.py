@@ -11,7 +11,7 @@ import numpy as np
 
 from linkwork.adaptive.dynamics.region import region
 from linkwork.adaptive.dynamics.region.choice import ASKED, HORIZON, PASSES, PATIENCE, SETTINGS
-from linkwork.adaptive.dynamics.region.everything import EVALUATIONS, count_needed, is_dear, stays_whole
+from linkwork.adaptive.dynamics.region.everything import EVALUATIONS, count_needed, is_dear, keeps_all_joints
 from linkwork.adaptive.dynamics.region.floor import (
     UNPROVEN,
     Asked,
@@ -60,7 +60,7 @@ class Updates:
     def make(self, horizon: float, passes: bool = False, is_asked: bool = False) -> None:
         """Chooses the active region. passes: another update is sure to follow before anyone can ask for the bound."""
         sim, contact = self._sim, self._contact
-        sim._region.settle()
+        sim._region.complete_update()
         most = NO_LIMIT if sim.max_active_joints is None else whole(sim.max_active_joints, 0, "max_active_joints")
         tolerance = 0.0 if sim.tolerance is None else not_negative(sim.tolerance, "tolerance")
         counts, every = sim._tree.run.counts, whole(sim.update_every, 1, "update_every")
@@ -70,7 +70,7 @@ class Updates:
         if not may_be_all:
             counts[UNTIL_ASKED] = 0
         elif counts.item(UNTIL_ASKED):
-            wants_all = stays_whole(counts, every, evaluations, lambda: self.count_needed(tolerance, horizon))
+            wants_all = keeps_all_joints(counts, every, evaluations, lambda: self.count_needed(tolerance, horizon))
         touches = contact is not None and contact.touches
         passes = passes or (touches and not is_asked and self._leaves_bound)
         if is_wanted(sim):  # as before the first step
@@ -116,7 +116,7 @@ class Updates:
         """Whether the next update may leave the measuring of its bound to the call after it."""
         return self._is_long and not self._sim._forces.are_any and self._sim._region.floor_is_small
 
-    def finished(self, status: int) -> None:
+    def after_update(self, status: int) -> None:
         """The bound of an update was measured after it. status: OK, or else there is none."""
         sim = self._sim
         sim._is_proven = status == OK
@@ -145,8 +145,8 @@ class Updates:
     def assemble_ahead(self) -> None:
         """Before the call that begins with an update: what the update will need of the present state, where it is long."""
         sim = self._sim
-        is_whole = sim._tree.run.counts.item(ACTIVE_COUNT) == sim._tree.plan.nodes.shape[0]
-        if sim.water is None and not is_whole and self._is_long:  # forces of water are found only by the update
+        has_all_joints = sim._tree.run.counts.item(ACTIVE_COUNT) == sim._tree.plan.nodes.shape[0]
+        if sim.water is None and not has_all_joints and self._is_long:  # forces of water are found only by the update
             sim._region.perform(region.ASSEMBLE)
 
     def idle(self, every: int) -> int:

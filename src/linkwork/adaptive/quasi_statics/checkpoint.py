@@ -18,9 +18,13 @@ from linkwork.adaptive.measures import ABSOLUTE_JOINT, NO_LIMIT
 from linkwork.adaptive.quasi_statics.solve import advance
 from linkwork.adaptive.quasi_statics.update import prepare_all
 from linkwork.core.arrays import FloatArray, IntArray
+from linkwork.dynamics.inputs import explain_failure
+from linkwork.model.model import Model
 from linkwork.simulation.parts.part import Entry, Saved, copies, entry_of, write
 
-OF_RUN = ("q", "kept_q", "qdd", "counts", "metric_sums", "wrench", "loop_wrench")  # arrays that a checkpoint keeps
+# Arrays that a checkpoint holds, under the same names but for one.
+OF_RUN = ("q", "saved_q", "qdd", "counts", "metric_sums", "wrench", "loop_wrench")
+STORED_AS = {"saved_q": "kept_q"}
 
 
 class OpenNodes:
@@ -31,12 +35,19 @@ class OpenNodes:
 
     fault = "the checkpoint is damaged: its open nodes do not fit the model, or its counts do not fit them."
 
-    def __init__(self, tree: AdaptiveTree, floor: FloatArray, measured_floor: FloatArray, check: Callable[[int], None]):
-        self._tree, self._check = tree, check
+    def __init__(
+        self,
+        model: Model,
+        tree: AdaptiveTree,
+        floor: FloatArray,
+        measured_floor: FloatArray,
+        check: Callable[[int], None],
+    ):
+        self._model, self._tree, self._check = model, tree, check
         self._floors = {"floor": floor, "measured_floor": measured_floor}
 
     def _saved_arrays(self) -> dict[str, NDArray[Any]]:
-        return {**{name: getattr(self._tree.run, name) for name in OF_RUN}, **self._floors}
+        return {**{STORED_AS.get(name, name): getattr(self._tree.run, name) for name in OF_RUN}, **self._floors}
 
     def schema(self) -> tuple[Entry, ...]:
         arrays = (entry_of(name, array) for name, array in self._saved_arrays().items())
@@ -95,9 +106,29 @@ class OpenNodes:
         bad, *_ = advance(tree.table, 1, 0.0, ABSOLUTE_JOINT, math.inf, NO_LIMIT, NO_LIMIT, False)
         return int(bad)
 
+    def assemble_everything(self) -> None:
+        """Coefficients and factors of all nodes; nothing is open, nothing was solved."""
+        run = self._tree.run
+        bad = self.form_coefficients(np.zeros(0, dtype=np.int64))
+        if bad >= 0:
+            raise explain_failure(self._model, "dca", bad, {"state.q": run.q}, np.zeros((0, 6)))
+        for array in (run.flag, run.counts, run.metric_sums, run.qdd):
+            array[...] = 0
+        run.metric_sums[ws.UNIT] = 1.0
+
+    def hold_root_open(self) -> None:
+        """The root is open in every solve."""
+        run, root = self._tree.run, self._tree.plan.nodes.shape[0] - 1
+        if root < 0:  # no bodies
+            return
+        run.flag[root] |= ws.OPEN | ws.DIRTY
+        run.required_open[root] += 1
+        run.opened[0] = root
+        run.counts[[ws.OPEN_COUNT, ws.CHANGED]] = 1
+
     def reset(self) -> None:
         """Nothing is held open, and nothing is known of rounding; the tree is to be assembled anew."""
         run = self._tree.run
-        run.held_open[...] = 0
+        run.required_open[...] = 0
         run.loop_wrench[...] = 0.0
         self._floors["floor"][:] = 0.0

@@ -32,7 +32,7 @@ from linkwork.dynamics.aba import (
 from linkwork.dynamics.dca.nodes import H_F
 from linkwork.model.layout import DOF, V
 from linkwork.model.state import State
-from linkwork.simulation.loading.acting import BY_GIVEN, BY_MOTOR
+from linkwork.simulation.loading.applied_efforts import BY_GIVEN, BY_MOTOR
 from linkwork.spatial.memory import load6, store6
 from linkwork.spatial.vectors import ZERO6
 
@@ -108,7 +108,7 @@ def copy_solve(table, tree_table, has_moved, has_fixed):
     plan = plan_of(tree_table)
     run = run_of(tree_table)
     joint_data = coefficients_of(tree_table).joint_data
-    q = run.kept_q if has_moved else run.q
+    q = run.saved_q if has_moved else run.q
     for j in range(x.q.shape[0]):
         x.q[j] = q[j]
     for j in range(x.qdd.shape[0]):
@@ -199,7 +199,7 @@ class Comparison:
         parts = np.sqrt(x.weight) * (np.abs(missed) + UNIT_ROUNDOFF * np.abs(run.qdd))
         return np.array([float(np.sqrt(parts @ parts)), float(parts.max(initial=0.0))])
 
-    def go_on(self, visits: int) -> bool:
+    def visit_more(self, visits: int) -> bool:
         """So many bodies further; whether it is done."""
         if self.is_running:
             self.is_running = not compare_some(self._table, visits)
@@ -207,7 +207,7 @@ class Comparison:
 
     def finish(self) -> None:
         assert self._arrays is not None
-        self.go_on(3 * self._arrays.tree.shape[0] + 1)
+        self.visit_more(3 * self._arrays.tree.shape[0] + 1)
 
     def difference(self) -> tuple[float, float] | None:
         """How far the solve was from `aba`: over computed joints, and by how much others exceed their bound.

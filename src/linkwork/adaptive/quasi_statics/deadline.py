@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from linkwork.adaptive import workspace as ws
-from linkwork.adaptive.measures import NO_LIMIT
-from linkwork.adaptive.quasi_statics.report import hidden, with_no_joint
-from linkwork.adaptive.quasi_statics.solve import expand_more
+from linkwork.adaptive.measures import MEASURES, NO_LIMIT
+from linkwork.adaptive.quasi_statics.report import QuasiStaticsReport, hidden, with_no_joint
+from linkwork.adaptive.quasi_statics.reporting import report_of
+from linkwork.adaptive.quasi_statics.solve import expand_more, mark_and_move
+
+if TYPE_CHECKING:
+    from linkwork.adaptive.quasi_statics.simulation import QuasiStatics
 
 DEADLINE_CHUNK = 64  # nodes opened between two looks at the clock
 MOST_OVERLOAD = 2.0**20  # of what may be hidden while deadlines are missed
@@ -54,3 +58,19 @@ def open_until(table: Any, counts: Any, measure: int, tolerance: float, budget: 
         if chunk == NO_LIMIT or counts[ws.JOINT_COUNT] >= budget:
             break
     return reached
+
+
+def step_within_deadline(sim: QuasiStatics, h: float, deadline: float) -> QuasiStaticsReport:
+    """A solve and a move of h [s], which together keep the deadline [s] if they can."""
+    started = time.perf_counter()
+    sim._meet_forces(h)
+    reached, joints, updated = sim._solve_once(sim.tolerance, started)
+    solved = time.perf_counter()
+    report = report_of(sim, reached, joints, updated, sim.tolerance)
+    allowed = sim._pace.may_be_hidden(sim._tree.run, sim.measure, sim._asked(sim.tolerance))
+    bad = mark_and_move(sim._tree.table, h, MEASURES[sim.measure], allowed)
+    sim._count(1 if bad == -1 else 0, h)
+    sim._steps_since_floor += 1
+    sim._check(bad)
+    sim._pace.note(started, solved, deadline)
+    return report

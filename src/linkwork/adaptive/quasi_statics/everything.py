@@ -42,7 +42,7 @@ from linkwork.spatial.vectors import ZERO6, compose_pose, scale6
 # Entries of `counts` that are free in quasi-statics: whether everything is computed; solves in a row that were dear, or
 # that computed everything; solves after which the accelerations are asked again; solves since the tree went on; whether the
 # last solve was by `aba`.
-IS_EVERYTHING, IN_A_ROW, WAIT, SINCE, BY_ABA = ws.ACTIVE_COUNT, ws.CHANGE_COUNT, ws.KEPT, ws.JOINED, ws.IN_TURN
+IS_EVERYTHING, IN_A_ROW, WAIT, SINCE, BY_ABA = ws.ACTIVE_COUNT, ws.CHANGE_COUNT, ws.UNCHANGED, ws.ACTIVATED, ws.IN_TURN
 DEAR_SOLVES = 4  # in a row, until everything is opened
 FIRST_WAIT, USUAL_WAIT, LONGEST_WAIT = 8, 64, 512
 SOON = 64  # solves: a tree that is dear again after fewer is waited for twice as long
@@ -197,7 +197,7 @@ def move_everything(table, h, goes_on):
     tree = mechanism.tree
     overflow = 0.0
     for i in range(tree.shape[0]):
-        copy_joint(tree, i, run.q, run.kept_q)
+        copy_joint(tree, i, run.q, run.saved_q)
         if tree[i, KIND] == HELICAL:
             run.q[tree[i, Q]] += 0.5 * h * h * run.qdd[tree[i, V]]
             overflow += 0.0 * run.q[tree[i, Q]]
@@ -258,7 +258,7 @@ def open_if_dear(table):
 
 @inlined
 def stays_open(run, node, limit):
-    return run.value[node] > limit or run.held_open[node] > 0
+    return run.value[node] > limit or run.required_open[node] > 0
 
 
 @inlined
@@ -309,8 +309,8 @@ def close_if_cheap(table, measure, tolerance):
         return
     for node in range(count - 1, -1, -1):
         up = plan.nodes[node, UP]
-        quiet = run.value[node] <= limit and run.held_open[node] == 0 and up >= 0
-        if quiet or (up >= 0 and run.flag[up] & ws.CLOSING and run.held_open[node] == 0):
+        quiet = run.value[node] <= limit and run.required_open[node] == 0 and up >= 0
+        if quiet or (up >= 0 and run.flag[up] & ws.CLOSING and run.required_open[node] == 0):
             run.flag[node] |= ws.CLOSING
     counts[IS_EVERYTHING] = 0
     counts[SINCE] = 0

@@ -113,9 +113,9 @@ def load_kernels(model: Model, state: State) -> None:
         missed_accelerations(model, state, still, np.zeros((model.n_bodies, 6)), still)
 
 
-def go_on_measuring(sim: QuasiStatics, joints: float, steps: int) -> None:
+def measure_more(sim: QuasiStatics, joints: float, steps: int) -> None:
     """After `steps` steps that computed so many joints each: goes on with a comparison that was begun."""
-    if sim._comparison.is_running and sim._comparison.go_on(int(max(LEAST_BODIES, joints)) * steps):
+    if sim._comparison.is_running and sim._comparison.visit_more(int(max(LEAST_BODIES, joints)) * steps):
         learn(sim)
 
 

@@ -78,11 +78,11 @@ def error_bound(run: Run | Sums, measure: str, floors: tuple[float, float]) -> t
     left_out, floor = hidden(run, measure), floors[0 if "linkage" in measure else 1]
     if not measure.startswith("relative"):
         return left_out + floor, floor
-    whole = size(run, measure)
+    present = size(run, measure)
     if floor == 0.0 or left_out == math.inf:
         return left_out, 0.0
-    if not whole > floor:  # rounding may be all there is
+    if not present > floor:  # rounding may be all there is
         return math.inf, math.inf
     # The true size may be smaller than the computed one by floor.
-    rounding = (1.0 + left_out) * floor / (whole - floor)
+    rounding = (1.0 + left_out) * floor / (present - floor)
     return left_out + rounding, rounding

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from linkwork.adaptive.quasi_statics.simulation import QuasiStatics
 
 
-def go_on_from(
+def rerooted(
     sim: QuasiStatics, body: str | int, at: ArrayLike | Pose | None, joint: Joint | None, options: dict[str, Any]
 ) -> QuasiStatics:
     """See `QuasiStatics.reroot`."""

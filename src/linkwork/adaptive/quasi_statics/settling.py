@@ -34,7 +34,7 @@ def go_to(sim: QuasiStatics, q: FloatArray) -> None:
     """Other coordinates of all joints: everything is formed anew, and what was open stays open."""
     run, opened = sim._tree.run, sim._open.opened()
     counts = run.counts.copy()
-    run.q[...] = run.kept_q[...] = q
+    run.q[...] = run.saved_q[...] = q
     sim._check(sim._open.form_coefficients(opened["opened"]))
     for array in (run.metric_sums, run.qdd):
         array[...] = 0

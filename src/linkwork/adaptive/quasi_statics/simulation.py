@@ -20,7 +20,7 @@ from linkwork.adaptive.metric.delicate import is_delicate
 from linkwork.adaptive.quasi_statics.checkpoint import OpenNodes
 from linkwork.adaptive.quasi_statics.comparison import Comparison
 from linkwork.adaptive.quasi_statics.cut_forces import meet_loops
-from linkwork.adaptive.quasi_statics.deadline import Pace, open_until
+from linkwork.adaptive.quasi_statics.deadline import Pace, open_until, step_within_deadline
 from linkwork.adaptive.quasi_statics.everything import BY_ABA, allocate_everything
 from linkwork.adaptive.quasi_statics.field_loads import FieldLoads
 from linkwork.adaptive.quasi_statics.floor import (
@@ -28,26 +28,19 @@ from linkwork.adaptive.quasi_statics.floor import (
     MEASURED,
     SOLVES,
     finish_measuring,
-    form_floor,
-    go_on_measuring,
     left_to_solves,
     load_kernels,
 )
-from linkwork.adaptive.quasi_statics.report import (
-    QuasiStaticsReport,
-    error_bound,
-    largest,
-    sums_of,
-)
-from linkwork.adaptive.quasi_statics.reroot import go_on_from
+from linkwork.adaptive.quasi_statics.report import QuasiStaticsReport
+from linkwork.adaptive.quasi_statics.reporting import report_of
+from linkwork.adaptive.quasi_statics.reroot import rerooted
 from linkwork.adaptive.quasi_statics.scalars import scalars
 from linkwork.adaptive.quasi_statics.settling import settle_in_place
-from linkwork.adaptive.quasi_statics.solve import advance, mark_and_move
+from linkwork.adaptive.quasi_statics.solve import advance
 from linkwork.assembly.numbering import node_depths
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import not_negative, one_of, positive, whole
 from linkwork.core.messages.deprecation import old_attribute, once_positional
-from linkwork.core.messages.warning import warn_user
 from linkwork.core.units import unit
 from linkwork.dynamics.inputs import as_model, as_state, explain_failure
 from linkwork.errors import StateError
@@ -125,7 +118,7 @@ class QuasiStatics(LinkageSimulation):
         self._floor = np.zeros(2)
         self._measured_floor = np.zeros(MEASURED)
         self._is_delicate = is_delicate(model)
-        self._open = OpenNodes(self._tree, self._floor, self._measured_floor, self._check)
+        self._open = OpenNodes(model, self._tree, self._floor, self._measured_floor, self._check)
         self._comparison = Comparison()
         self._steps_since_floor = FLOOR_EVERY
         self._warned = False
@@ -133,30 +126,13 @@ class QuasiStatics(LinkageSimulation):
         self._has_moved = False  # whether coordinates are no longer those of the last solve
         self._pace = Pace()
         self._is_changed = True  # whether anything that acts is another since the last solve
-        self._assemble_everything()
-        if plan.nodes.shape[0]:
-            self._hold_root_open()
+        self._open.assemble_everything()
+        self._open.hold_root_open()
         if model.is_constrained:
             refuse_open_loops(model, State(q, v))
             self._tree.hold_loops_open()
         if self._may_be_full:
             load_kernels(model, State(q, v))
-
-    def _hold_root_open(self) -> None:
-        run, root = self._tree.run, self._tree.plan.nodes.shape[0] - 1
-        run.flag[root] |= ws.OPEN | ws.DIRTY
-        run.held_open[root] += 1
-        run.opened[0] = root
-        run.counts[[ws.OPEN_COUNT, ws.CHANGED]] = 1
-
-    def _assemble_everything(self) -> None:
-        run = self._tree.run
-        bad = self._open.form_coefficients(np.zeros(0, dtype=np.int64))
-        if bad >= 0:
-            raise explain_failure(self.model, "dca", bad, {"state.q": run.q}, np.zeros((0, 6)))
-        for array in (run.flag, run.counts, run.metric_sums, run.qdd):
-            array[...] = 0  # nothing is open, nothing was solved
-        run.metric_sums[ws.UNIT] = 1.0
 
     # ---------------------------------------------------------------------------------------------------------- results
 
@@ -188,7 +164,7 @@ class QuasiStatics(LinkageSimulation):
         self._measured_floor[SOLVES] += 1.0
         self._meet_forces(0.0)
         reached, joints, updated = self._solve_once(goal, started)
-        return self._report(reached, joints, updated, goal)
+        return report_of(self, reached, joints, updated, goal)
 
     def refine(self, tolerance: float) -> QuasiStaticsReport:
         """Goes on from the last solve to a smaller tolerance; nothing already computed is computed again."""
@@ -199,7 +175,7 @@ class QuasiStatics(LinkageSimulation):
         self._check(-1)
         self._steps_since_floor = FLOOR_EVERY
         self._measured_floor[SOLVES] += 1.0
-        return self._report(reached, self._tree.run.counts[ws.JOINT_COUNT], 0, goal)
+        return report_of(self, reached, self._tree.run.counts[ws.JOINT_COUNT], 0, goal)
 
     def step(self, h: float, n: int = 1) -> QuasiStaticsReport:
         """Solves and moves, n times: q ← q ⊕ ½ h² q̈ for the joints computed. h: time step [s].
@@ -213,7 +189,7 @@ class QuasiStatics(LinkageSimulation):
             if self.deadline is None:
                 report = self._many(1, length)
             else:
-                report = self._step_within_deadline(length, self.deadline)
+                report = step_within_deadline(self, length, self.deadline)
         return report
 
     def _meet_forces(self, h: float) -> None:
@@ -258,22 +234,7 @@ class QuasiStatics(LinkageSimulation):
         self._count(done, h)
         self._check(bad)
         self._steps_since_floor += done
-        return self._report(reached, joints / steps, updated / steps, self.tolerance, steps)
-
-    def _step_within_deadline(self, h: float, deadline: float) -> QuasiStaticsReport:
-        """A solve and a move, which together keep the deadline if they can."""
-        started = time.perf_counter()
-        self._meet_forces(h)
-        reached, joints, updated = self._solve_once(self.tolerance, started)
-        solved = time.perf_counter()
-        report = self._report(reached, joints, updated, self.tolerance)
-        allowed = self._pace.may_be_hidden(self._tree.run, self.measure, self._asked(self.tolerance))
-        bad = mark_and_move(self._tree.table, h, MEASURES[self.measure], allowed)
-        self._count(1 if bad == -1 else 0, h)
-        self._steps_since_floor += 1
-        self._check(bad)
-        self._pace.note(started, solved, deadline)
-        return report
+        return report_of(self, reached, joints / steps, updated / steps, self.tolerance, steps)
 
     def _solve_once(self, goal: float | None, started: float, by_tree: bool = False) -> tuple[bool, int, int]:
         """One solve that began at `started` by the clock; whether the bound holds, joints computed, nodes updated.
@@ -335,35 +296,6 @@ class QuasiStatics(LinkageSimulation):
         advice = " The last step was taken back; take a smaller one." if bad == ws.OVERFLOW and self.steps_done else ""
         raise StateError(f"at {self.time:.6g} {unit('s', self.units)}, step {self.steps_done}: {cause}{advice}")
 
-    # ------------------------------------------------------------------------------------------------------------ reports
-
-    def _report(
-        self, reached: bool, joints: float, updated: float, goal: float | None, steps: int = 1
-    ) -> QuasiStaticsReport:
-        go_on_measuring(self, joints, steps)
-        if self._steps_since_floor >= FLOOR_EVERY:
-            self._floor[:] = form_floor(self, goal)
-            self._steps_since_floor = 0
-        sums, floors = sums_of(self._tree.run), (self._floor.item(0), self._floor.item(1))
-        bound, floor = error_bound(sums, self.measure, floors)
-        if goal is not None and 0.0 < goal < floor < math.inf and not self._warned:
-            self._warned = True
-            warn_user(
-                f"tolerance {goal:.1e} lies below the rounding floor {floor:.1e} of this linkage under its loads; "
-                "the error bound cannot go lower than that. Ask for a larger tolerance."
-            )
-        is_kept = goal is None or goal == 0.0 or floor <= goal
-        self._forces.refresh()
-        return QuasiStaticsReport(
-            n_computed=round(joints),
-            nodes_updated=round(updated),
-            error_bound=float(bound),
-            reached=bool(math.isfinite(bound) and is_kept and (reached or (goal is not None and bound <= goal))),
-            rounding_floor=float(floor),
-            max_acceleration=float(largest(sums) + floors[1]),
-            field_energy=self._forces.energy,
-        )
-
     # ----------------------------------------------------------------------------------------------------------- settling
 
     def settle(self, tolerance: float | None = None, max_sweeps: int = 1000) -> SettleReport | FieldReport:
@@ -384,11 +316,10 @@ class QuasiStatics(LinkageSimulation):
         run = self._tree.run
         finish_measuring(self)
         self._forces.forget()
-        run.q[...] = run.kept_q[...] = q
+        run.q[...] = run.saved_q[...] = q
         self._open.reset()
-        self._assemble_everything()
-        if self._tree.plan.nodes.shape[0]:
-            self._hold_root_open()
+        self._open.assemble_everything()
+        self._open.hold_root_open()
         self._tree.hold_loops_open()
         self._tree.apply_again()
         self._joints_changed(self._joints.acting())
@@ -448,4 +379,4 @@ class QuasiStatics(LinkageSimulation):
         body, at, joint and options: as in `lw.reroot`. The new simulation's `loads` come in the order of this one's.
         Cost: O(n), as for a new simulation.
         """
-        return go_on_from(self, body, at, joint, options)
+        return rerooted(self, body, at, joint, options)

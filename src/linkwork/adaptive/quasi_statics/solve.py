@@ -70,8 +70,8 @@ def mark_quiet(plan, run, measure, tolerance):
     for k in range(count - 1, -1, -1):
         node = run.opened[k]
         up = plan.nodes[node, UP]
-        quiet = run.value[node] <= limit and run.held_open[node] == 0 and up >= 0
-        if quiet or (up >= 0 and run.flag[up] & ws.CLOSING and run.held_open[node] == 0):
+        quiet = run.value[node] <= limit and run.required_open[node] == 0 and up >= 0
+        if quiet or (up >= 0 and run.flag[up] & ws.CLOSING and run.required_open[node] == 0):
             run.flag[node] |= ws.CLOSING
 
 
@@ -85,7 +85,7 @@ def move(table, plan, mechanism, run, h):
         run.flag[node] |= ws.DIRTY
         if carries_joint(plan, node):
             i = plan.nodes[node, INDEX]
-            copy_joint(tree, i, run.q, run.kept_q)
+            copy_joint(tree, i, run.q, run.saved_q)
             if tree[i, KIND] == HELICAL:
                 run.q[tree[i, Q]] += 0.5 * h * h * run.qdd[tree[i, V]]
             else:
@@ -118,7 +118,7 @@ def go_back(table, plan, mechanism, run):
         run.flag[node] |= ws.DIRTY
         if carries_joint(plan, node):
             i = plan.nodes[node, INDEX]
-            copy_joint(mechanism.tree, i, run.kept_q, run.q)
+            copy_joint(mechanism.tree, i, run.saved_q, run.q)
             refresh_joint(table, i)
 
 

@@ -97,7 +97,7 @@ def close_joint(plan, mechanism, run, node):
         tree = mechanism.tree
         for d in range(tree[i, DOF]):
             run.qdd[tree[i, V] + d] = 0.0
-        copy_joint(tree, i, run.q, run.kept_q)
+        copy_joint(tree, i, run.q, run.saved_q)
 
 
 @kernel

@@ -94,7 +94,7 @@ PROGRAMS = {
     "gpu": CHAIN.rstrip("; ") + DEVICE,
     "statics": CHAIN + "lw.settle(model, state)",
     "algorithms of forward dynamics": CHAIN
-    + "from linkwork.dynamics.front import ALGORITHMS as every; "
+    + "from linkwork.dynamics.api import ALGORITHMS as every; "
     + "[lw.forward_dynamics(model, state, algorithm=name) for name in every if name != 'gpu']",
     "queries": CHAIN + "lw.inverse_dynamics(model, state, [0.0] * model.nv); lw.mass_matrix(model, state); "
     "lw.body_poses(model, state); lw.energy(model, state); lw.momentum(model, state); lw.Response(model, state)",

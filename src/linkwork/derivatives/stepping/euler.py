@@ -26,7 +26,7 @@ from linkwork.derivatives.stepping.step_gradients import UNSEEN, Linearized, See
 from linkwork.derivatives.stepping.world_loads import WorldLoads
 from linkwork.derivatives.sweeps.joint_pieces import springs_adjoint
 from linkwork.derivatives.sweeps.kinematic_sweeps import spring_pulls
-from linkwork.dynamics.front import forward_dynamics
+from linkwork.dynamics.api import forward_dynamics
 from linkwork.dynamics.inputs import NO_WRENCHES
 from linkwork.model import layout
 from linkwork.model.compile.floating_trees import floating_trees
@@ -43,7 +43,7 @@ def springs_of(tree, dof, rest, bodies, q, mu, by_q, by_dof):
         springs_adjoint(tree, dof, rest, i, q, mu, by_q, by_dof)
 
 
-class Touched(NamedTuple):
+class ByContact(NamedTuple):
     """Gradients by way of the impulses of contact and limits: of q, of v before the step, of v + h q̈, (nv,) each."""
 
     q: FloatArray
@@ -51,7 +51,7 @@ class Touched(NamedTuple):
     faster: FloatArray
 
 
-class Touching(Protocol):
+class HasContact(Protocol):
     """Contact and limits in a step, as wrenches on bodies (n, 6) and efforts on joints (nv,) that are constant in it."""
 
     wrenches: FloatArray
@@ -61,7 +61,7 @@ class Touching(Protocol):
         """A step that takes forces of inertia half way, where bodies turn fast; total, wrenches: what else acts."""
         ...
 
-    def back(self, v: FloatArray, by_wrenches: FloatArray, by_efforts: FloatArray, pull: Any) -> Touched:
+    def back(self, v: FloatArray, by_wrenches: FloatArray, by_efforts: FloatArray, pull: Any) -> ByContact:
         """v: v + h q̈. pull: of forward dynamics."""
         ...
 
@@ -102,7 +102,7 @@ class EulerStep(StepMap):
         h, laws = self.h, self.laws
         total = effort + laws.look(before, after.v)
         wrenches = self.loads.wrenches(before)
-        touch = self.touching(before, after, seen)
+        touch = self.contact_impulses(before, after, seen)
         fast = None
         if touch is not None:
             fast = touch.half_way(total, wrenches)
@@ -130,11 +130,11 @@ class EulerStep(StepMap):
         found: Any = pull(by_qdd)  # every gradient is there
         if touch is not None:
             by_wrenches = found.wrenches if more is None else found.wrenches + more.wrenches
-            touched = touch.back(v, by_wrenches, found.effort if more is None else found.effort + more.effort, pull)
-            faster = faster + touched.faster
-            found = pull(by_qdd + h * touched.faster)
+            by_contact = touch.back(v, by_wrenches, found.effort if more is None else found.effort + more.effort, pull)
+            faster = faster + by_contact.faster
+            found = pull(by_qdd + h * by_contact.faster)
             by_wrenches = found.wrenches if more is None else found.wrenches + more.wrenches
-            moved.q[:] += touched.q + touch.carried_back(by_wrenches)
+            moved.q[:] += by_contact.q + touch.carried_back(by_wrenches)
         turned = self.free.speed_up_back(turning, faster, h)
         if fast is not None:
             found, turned = fast.rest(found, turned), np.zeros_like(turned)
@@ -144,7 +144,7 @@ class EulerStep(StepMap):
             armature = armature + shut.armature
         before_v = faster + found.v + turned
         if touch is not None:
-            before_v = before_v + touched.v
+            before_v = before_v + by_contact.v
         if more is None:
             q = moved.q + found.q + self.loads.back(before, found.wrenches)
             rest = (found.effort, found.inertias, found.gravity, stiffness, damping, armature)
@@ -165,7 +165,7 @@ class EulerStep(StepMap):
     def _end(self, before: State, u: FloatArray, v: FloatArray) -> State:
         """Where velocities v, of which u move coordinates, bring a linkage, before its loops are closed."""
         q, turned = self.model.integrate(before.q, u, self.h), v.copy()
-        self.free.go_on(before.q, q, u, turned, self.h)
+        self.free.advance(before.q, q, u, turned, self.h)
         return State(q, turned)
 
     def _move_back(self, u: FloatArray, v: FloatArray, by_q: FloatArray, by_v: FloatArray) -> MoveGradients:
@@ -180,7 +180,7 @@ class EulerStep(StepMap):
             self.free.move_back(self.h, u, v, by_q, by_v, found)
         return found
 
-    def touching(self, before: State, after: State, seen: Seen) -> Touching | None:
+    def contact_impulses(self, before: State, after: State, seen: Seen) -> HasContact | None:
         """What contact and limits of joints did in the step, where they did anything."""
         return None
 

@@ -41,7 +41,7 @@ class FreeJoints:
             return
         faster[self.shift] += h * np.cross(v[self.turn], v[self.shift])
 
-    def go_on(self, start: FloatArray, q: FloatArray, u: FloatArray, v: FloatArray, h: float) -> None:
+    def advance(self, start: FloatArray, q: FloatArray, u: FloatArray, v: FloatArray, h: float) -> None:
         """Writes places of free joints into q, and turns their velocities v into the axes they have at the end."""
         if not self.turn.size:
             return

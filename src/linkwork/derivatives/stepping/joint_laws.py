@@ -43,7 +43,7 @@ class JointLaws:
         self.table[:, layout.ARMATURE] = dof[:, layout.ARMATURE] + ahead * damping + ahead * ahead * stiffness
         self.own = self.table.copy()  # without motors
         self.stepped = replace(model, arrays=model.arrays._replace(dof=self.table))
-        self.held = np.zeros(model.nv)
+        self.efforts = np.zeros(model.nv)
         driven = np.flatnonzero(motor[:, [M_STIFFNESS, M_DAMPING, M_FRICTION]].any(axis=1))
         limited = np.isfinite(model.effort_limit[driven]) | np.isfinite(model.velocity_limit[driven])
         limited |= motor[driven, M_FRICTION] > 0.0
@@ -56,7 +56,7 @@ class JointLaws:
         """Puts motors with limits as they act in a step from a state to the velocities `end`; returns all held efforts."""
         if self.limited.size:
             self.set_motors(self.limited, before, end if self.ahead > 0.0 else before.v)
-        return self.held
+        return self.efforts
 
     def set_motors(self, rows: NDArray[np.int64], before: State | None, u: FloatArray | None) -> None:
         """Writes the motors of some freedoms into the table; with no state, those without limits."""
@@ -64,12 +64,12 @@ class JointLaws:
         rest = self.model.arrays.rest[self.of_v[rows]]
         if before is None or u is None:
             by_q, by_u = -k, -(self.ahead * k + d)
-            self.held[rows] = k * (position - rest) + d * velocity
+            self.efforts[rows] = k * (position - rest) + d * velocity
         else:
             q = before.q[self.of_v[rows]]
             pull = k * (position - q - self.ahead * u[rows]) + d * velocity
             effort, by_q, by_u = self.limited_law(rows, pull, u[rows])
-            self.held[rows] = effort - by_q * (q - rest) - by_u * u[rows]
+            self.efforts[rows] = effort - by_q * (q - rest) - by_u * u[rows]
         self.table[rows, layout.STIFFNESS] = self.own[rows, layout.STIFFNESS] - by_q
         self.table[rows, layout.DAMPING] = self.own[rows, layout.DAMPING] - by_u
         self.table[rows, layout.ARMATURE] = self.own[rows, layout.ARMATURE] - self.ahead * by_u
@@ -77,19 +77,19 @@ class JointLaws:
     def limited_law(self, rows: NDArray[np.int64], pull: FloatArray, u: FloatArray) -> tuple[FloatArray, ...]:
         """Efforts of motors within their limits at the velocities u, and their derivatives by position and velocity."""
         k, d = self.motor[rows, M_STIFFNESS], self.motor[rows, M_DAMPING]
-        strength, top = self.model.effort_limit[rows], self.model.velocity_limit[rows]
+        effort_limit, top = self.model.effort_limit[rows], self.model.velocity_limit[rows]
         effort, by_q, by_u = pull - d * u, -k, -(self.ahead * k + d)
         way, has_top = np.where(u > 0.0, 1.0, -1.0), np.isfinite(top) & (top > 0.0)
         top = np.where(has_top, top, 1.0)
         onset, band = (1.0 - SPEED_BAND) * top, SPEED_BAND * top
-        wish = way * pull - d * onset
-        push = np.minimum(wish, strength)
+        demand = way * pull - d * onset
+        push = np.minimum(demand, effort_limit)
         fast = has_top & (way * u > onset) & (push > d * band)
-        slack = np.where(wish < strength, way * k * (way * top - u) / band, 0.0)
+        slack = np.where(demand < effort_limit, way * k * (way * top - u) / band, 0.0)
         effort = np.where(fast, push / band * (way * top - u), effort)
         by_q, by_u = np.where(fast, -slack, by_q), np.where(fast, -push / band - self.ahead * slack, by_u)
-        full = np.abs(effort) > strength
-        effort, by_q = np.clip(effort, -strength, strength), np.where(full, 0.0, by_q)
+        full = np.abs(effort) > effort_limit
+        effort, by_q = np.clip(effort, -effort_limit, effort_limit), np.where(full, 0.0, by_q)
         friction, slips = self.motor[rows, M_FRICTION], np.abs(u) >= SLIP
         slope = np.where(slips, 0.0, friction / SLIP)
         effort -= np.where(slips, friction * np.sign(u), slope * u)

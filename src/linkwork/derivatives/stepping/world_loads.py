@@ -45,10 +45,10 @@ class WorldLoads:
         for load in loads:
             if load.is_fixed and fixed is not None:
                 np.add.at(fixed, load.bodies, load.wrenches)
-        held = [load for load in loads if not load.is_fixed]
-        body = np.concatenate([load.bodies for load in held]) if held else np.zeros(0, dtype=np.int64)
-        rows = np.concatenate([load.rows for load in held]) if held else np.zeros(0, dtype=np.int64)
-        table = np.asarray(saved["load_table"], dtype=float)[rows] if held else np.zeros((0, 16))
+        in_world = [load for load in loads if not load.is_fixed]
+        body = np.concatenate([load.bodies for load in in_world]) if in_world else np.zeros(0, dtype=np.int64)
+        rows = np.concatenate([load.rows for load in in_world]) if in_world else np.zeros(0, dtype=np.int64)
+        table = np.asarray(saved["load_table"], dtype=float)[rows] if in_world else np.zeros((0, 16))
         return cls(model, fixed, body, table)
 
     def _columns(self, first: int, last: int | None = None) -> FloatArray:

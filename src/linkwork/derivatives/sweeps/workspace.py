@@ -17,6 +17,7 @@ from linkwork.derivatives.sweeps.arrays import Adjoint, Dense, Primal, Tangent
 from linkwork.derivatives.sweeps.many_sides import ROW
 from linkwork.dynamics import aba, rnea
 from linkwork.dynamics.inputs import NO_WRENCHES
+from linkwork.dynamics.remembered import remembered
 from linkwork.model import layout
 from linkwork.model.model import Model
 from linkwork.spatial.simd import LANES
@@ -137,11 +138,8 @@ def _point(table: NDArray[np.int64], bundle: Any, name: str, array: FloatArray) 
 
 def spare(model: Model, forward: bool) -> list[Workspace]:
     """This thread's workspaces for a model that nobody holds; never empty."""
-    kept = model.workspaces.__dict__
-    key = "derivatives_forward" if forward else "derivatives_inverse"
-    free: list[Workspace] | None = kept.get(key)
-    if free is None:
-        free = kept[key] = []
+    nothing: list[Workspace] = []
+    free = remembered(model, "derivatives_forward" if forward else "derivatives_inverse", lambda _: nothing)
     if not free:
         free.append(Workspace(model, forward))
     return free

@@ -7,9 +7,8 @@ Every joining node is one elimination. With M = P22 + Φ11ᴮ = L D Lᵀ and rig
     Φ11 = Φ11ᴬ - YᵀD⁻¹Y          Φ21 = ZᵀD⁻¹Y           Φ22 = Φ22ᴮ - ZᵀD⁻¹Z
     b1 = b1ᴬ - YᵀD⁻¹η - kᵀN⁻¹Q   b2 = b2ᴮ + ZᵀD⁻¹η + ...  (η: lane 6 of Y)
 
-What is taken away is a square, so coefficients stay symmetric and positive semi-definite by construction. On the way back
-y = P21 f1 - Φ12ᴮ f2 + β, t = L⁻¹y, q̈ = N⁻¹(Q - sᵀD⁻¹t), f = L⁻ᵀD⁻¹(t + s q̈). A branch is a join whose upper side is given:
-P22 = 0, P21 = X, and the carrier's acceleration in the place of f1.
+What is taken away is a square, so coefficients stay symmetric and positive semi-definite by construction. A branch is a
+join whose upper side is given: P22 = 0, P21 = X. The way back: `back_substitution`.
 """
 
 import math
@@ -19,9 +18,9 @@ from linkwork.assembly.node_table import BODY, INDEX, LEFT, LOWER, NODE_KIND, RI
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.jit import inlined, routine
 from linkwork.model.kernels.joint_kernels import helical_twist
-from linkwork.model.layout import ARMATURE, DOF, HELICAL, INERTIA, KIND, V
+from linkwork.model.layout import ARMATURE, INERTIA, V
 from linkwork.spatial.inertia import rigid_lower
-from linkwork.spatial.ldl import backward, forward, ldl6
+from linkwork.spatial.ldl import forward, ldl6
 from linkwork.spatial.memory import load3, load6, load9, load10
 from linkwork.spatial.simd import (
     combine,
@@ -32,7 +31,6 @@ from linkwork.spatial.simd import (
     load_rows,
     motion_rows_to_child,
     negate6,
-    row_sums,
     scale_rows,
     set_lane,
     six_lanes,
@@ -43,7 +41,7 @@ from linkwork.spatial.simd import (
     unit_lane,
     vstore,
 )
-from linkwork.spatial.vectors import add6, sub6, twist_to_child
+from linkwork.spatial.vectors import add6, sub6
 
 # Coefficients live in two arrays; matrices are 6 rows of 8.
 # `node_data` holds what the way back needs, at block[node]. BODY: [Φ | b]; b only where branches hang. JOIN: Φ21 for an
@@ -353,64 +351,3 @@ def hang_1dof(x, node):
     lift = six_lanes((n * x.effort_sum[x.tree[i, V]]) * k)
     store_branch(x.phi, x.slot[node], sub_outer(T, s, alpha * k), d, lift, x.scratch)
     return ok and n > 0.0
-
-
-# ------------------------------------------------------------------------------------------------------------- way back
-
-
-@inlined
-def pass_joint(tree, i, effort_sum, node_data, o, dof_rows, y, qdd):
-    """q̈ of joint i and the wrench f through it, from y = P21 f1 - Φ12 f2 + β; o is where the node keeps its L."""
-    j = tree[i, V]
-    L, d = load_ldl(node_data, o)
-    t = forward(L, y)
-    if tree[i, KIND] == HELICAL:
-        s = flat6(node_data, o + L_S)
-        known = s[0] * d[0] * t[0] + s[1] * d[1] * t[1] + s[2] * d[2] * t[2]
-        known += s[3] * d[3] * t[3] + s[4] * d[4] * t[4] + s[5] * d[5] * t[5]
-        x = node_data[o + L_N] * (effort_sum[j] - known)
-        qdd[j] = x
-        t = (t[0] + s[0] * x, t[1] + s[1] * x, t[2] + s[2] * x, t[3] + s[3] * x, t[4] + s[4] * x, t[5] + s[5] * x)
-    else:
-        t = pass_freedoms(tree, i, effort_sum, dof_rows, d, t, qdd)
-    return backward(L, (d[0] * t[0], d[1] * t[1], d[2] * t[2], d[3] * t[3], d[4] * t[4], d[5] * t[5]))
-
-
-@routine
-def pass_freedoms(tree, i, effort_sum, dof_rows, d, t, qdd):
-    """q̈ of a joint of several freedoms; returns t + s q̈."""
-    j = tree[i, V]
-    n = tree[i, DOF]
-    for a in range(n):
-        qdd[j + a] = 0.0
-    for b in range(n):
-        s = flat6(dof_rows, (j + b) * FREEDOM_COLUMNS + F_S)
-        left = effort_sum[j + b]
-        for r in range(6):
-            left -= s[r] * d[r] * t[r]
-        for a in range(n):
-            qdd[j + a] += dof_rows[(j + a) * FREEDOM_COLUMNS + F_N + b] * left
-    for a in range(n):
-        x = qdd[j + a]
-        s = flat6(dof_rows, (j + a) * FREEDOM_COLUMNS + F_S)
-        t = (t[0] + s[0] * x, t[1] + s[1] * x, t[2] + s[2] * x, t[3] + s[3] * x, t[4] + s[4] * x, t[5] + s[5] * x)
-    return t
-
-
-@inlined
-def gap_of_join(nodes, block, node, joint_data, node_data, F1, F2):
-    """y of a JOIN between the wrenches F1, F2 on its handles (eight lanes, the last two zero): what `pass_joint` takes."""
-    i = nodes[node, INDEX]
-    upper = row_sums(node_data, block[nodes[node, LEFT]], F1)
-    lower = row_sums(node_data, block[nodes[node, RIGHT]], F2)
-    upper = twist_to_child(load9(joint_data, i, H_R), load3(joint_data, i, H_P), upper)
-    return add6(sub6(upper, lower), flat6(node_data, block[node] + JOIN_L + L_BETA))
-
-
-@inlined
-def pass_hang(nodes, block, node, tree, joint_data, effort_sum, node_data, dof_rows, a, qdd):
-    """q̈ and f of a HANG whose carrier accelerates by a."""
-    i = nodes[node, INDEX]
-    o = block[node] + HANG_L
-    y = add6(twist_to_child(load9(joint_data, i, H_R), load3(joint_data, i, H_P), a), flat6(node_data, o + L_BETA))
-    return pass_joint(tree, i, effort_sum, node_data, o, dof_rows, y, qdd)

@@ -6,6 +6,7 @@ such a run: disjoint subtrees can be swept at the same time, by the same compile
 
 from linkwork.assembly.node_table import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT
 from linkwork.core.jit import inlined, kernel
+from linkwork.dynamics.dca.back_substitution import gap_of_join, pass_hang, pass_joint
 from linkwork.dynamics.dca.freedoms import hang_general, join_general
 from linkwork.dynamics.dca.nodes import (
     BODY_SOLID,
@@ -20,13 +21,10 @@ from linkwork.dynamics.dca.nodes import (
     JOIN_L,
     add_branches,
     body_with_branches,
-    gap_of_join,
     hang_1dof,
     invert_with_bias,
     join_1dof,
     keep_inertia,
-    pass_hang,
-    pass_joint,
     plain_body,
 )
 from linkwork.dynamics.dca.solid import hang_solid, is_solid, join_solid, motion_in_stretch

@@ -25,8 +25,8 @@ class PathData(NamedTuple):
     dof_rows: Float1
     effort_sum: Float1  # (nv,)  efforts with those of springs and dampers
     gravity: Float1  # (3,)
-    quiet: Float1  # (nv,)  zero, but for the effort that is the cause of a response
-    answer: Float1  # (nv,)  accelerations of the joints on the way down
+    no_effort: Float1  # (nv,)  zero, but for the effort that is the cause of a response
+    joint_response: Float1  # (nv,)  accelerations of the joints on the way down
     way: Int1  # (512,)  the path down
     path: Int1  # (512,)  the path up, and the change at each of its nodes
     change: Float2  # (512, 12)  of the gap or of b; in a rigid stretch also of b1
@@ -48,7 +48,7 @@ def path_data(
 ) -> PathData:
     """Coefficients with memory for questions of one thread."""
     way, path = (np.zeros(MAX_DEPTH, dtype=np.int64) for _ in range(2))
-    quiet, answer = np.zeros(effort_sum.size), np.zeros(effort_sum.size)
+    no_effort, joint_response = np.zeros(effort_sum.size), np.zeros(effort_sum.size)
     change = np.zeros((MAX_DEPTH, 12))
     gravity = np.ascontiguousarray(gravity, dtype=np.float64)
     return PathData(
@@ -60,8 +60,8 @@ def path_data(
         dof_rows,
         effort_sum,
         gravity,
-        quiet,
-        answer,
+        no_effort,
+        joint_response,
         way,
         path,
         change,

@@ -10,7 +10,8 @@ Kernels take one table (`core.bundles`) of `PathData`: the coefficients of a sol
 
 from linkwork.assembly.node_table import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, UP, UPPER
 from linkwork.core.jit import inlined, kernel, routine
-from linkwork.dynamics.dca.nodes import H_F, H_P, H_R, HANG_L, JOIN_L, JOIN_SOLID, L_BETA, SOLID_B, pass_joint
+from linkwork.dynamics.dca.back_substitution import pass_joint
+from linkwork.dynamics.dca.nodes import H_F, H_P, H_R, HANG_L, JOIN_L, JOIN_SOLID, L_BETA, SOLID_B
 from linkwork.dynamics.dca.solid import answer_of_stretch, into_lower, is_solid, solid_at, solid_pose
 from linkwork.dynamics.paths.path_data import path_data_of
 from linkwork.model.layout import DOF, V
@@ -31,7 +32,7 @@ def times_block(node_data, o, x):
 def climb(table, start, b):
     """Records the changes on the way from `start` up; returns their number.
 
-    start: BODY node whose bias changes by b, or joint node whose effort is set in `quiet` (b is not used then).
+    start: BODY node whose bias changes by b, or joint node whose effort is set in `no_effort` (b is not used then).
     """
     d = path_data_of(table)
     nodes = d.nodes
@@ -44,7 +45,7 @@ def climb(table, start, b):
     else:
         store6(d.change, 0, 0, ZERO6)
         b1, b2, p = push_through(table, start, ZERO6, ZERO6, ZERO6)
-        clear_effort(d.tree, nodes[start, INDEX], d.quiet)
+        clear_effort(d.tree, nodes[start, INDEX], d.no_effort)
     count, _, _, _ = climb_on(table, start, NO_NODE, b1, b2, p)
     return count
 
@@ -92,7 +93,7 @@ def climb_on(table, node, stop, b1, b2, p):
 
 @routine
 def push_through(table, node, gap, b1, b2):
-    """What a change of gap (or the effort in `quiet`) at a joint does to its node: b1, b2, and p of a HANG."""
+    """What a change of gap (or the effort in `no_effort`) at a joint does to its node: b1, b2, and p of a HANG."""
     d = path_data_of(table)
     if is_solid(d.nodes, node) and d.nodes[node, NODE_KIND] == JOIN:
         return push_solid(table, node, b1, b2)
@@ -106,7 +107,7 @@ def push_gap(table, node, gap, b1, b2):
     i = d.nodes[node, INDEX]
     hang = d.nodes[node, NODE_KIND] == HANG
     o = d.block[node] + (HANG_L if hang else JOIN_L)
-    f = pass_joint(d.tree, i, d.quiet, d.node_data, o, d.dof_rows, gap, d.answer)
+    f = pass_joint(d.tree, i, d.no_effort, d.node_data, o, d.dof_rows, gap, d.joint_response)
     back = wrench_to_parent(load9(d.joint_data, i, H_R), load3(d.joint_data, i, H_P), f)
     if hang:
         return ZERO6, ZERO6, back
@@ -132,9 +133,9 @@ def push_solid(table, node, b1, b2):
     Ra, pa = solid_pose(d.node_data, solid_at(d.nodes, d.block, upper))
     Rb, pb = solid_pose(d.node_data, solid_at(d.nodes, d.block, lower))
     above = twist_to_child(R, p, twist_to_child(Ra, pa, b1))
-    f = pass_joint(d.tree, i, d.quiet, d.node_data, o, d.dof_rows, above, d.answer)
+    f = pass_joint(d.tree, i, d.no_effort, d.node_data, o, d.dof_rows, above, d.joint_response)
     last = six_lanes(combine(f, load_rows(d.node_data, d.block[lower])))
-    f = pass_joint(d.tree, i, d.quiet, d.node_data, o, d.dof_rows, twist_to_parent(Rb, pb, b2), d.answer)
+    f = pass_joint(d.tree, i, d.no_effort, d.node_data, o, d.dof_rows, twist_to_parent(Rb, pb, b2), d.joint_response)
     first = six_lanes(combine(wrench_to_parent(R, p, f), load_rows(d.node_data, d.block[upper])))
     R, p = solid_pose(d.node_data, d.block[node] + JOIN_SOLID)
     first = add6(first, twist_to_parent(R, p, last))
@@ -155,7 +156,7 @@ def join_force(d, node, f1, f2, known, effort):
     p = load3(d.joint_data, i, H_P)
     y = twist_to_child(R, p, row_sums(d.node_data, d.block[d.nodes[node, LEFT]], lane_vector(f1, 0.0)))
     y = add6(sub6(y, row_sums(d.node_data, d.block[d.nodes[node, RIGHT]], lane_vector(f2, 0.0))), known)
-    return pass_joint(d.tree, i, effort, d.node_data, d.block[node] + JOIN_L, d.dof_rows, y, d.answer)
+    return pass_joint(d.tree, i, effort, d.node_data, d.block[node] + JOIN_L, d.dof_rows, y, d.joint_response)
 
 
 @inlined
@@ -170,7 +171,7 @@ def hang_force(d, node, a, known, effort):
     """Force of the joint that a branch hangs on, on the branch. a: acceleration of its carrier; known: gap to close."""
     i = d.nodes[node, INDEX]
     y = add6(twist_to_child(load9(d.joint_data, i, H_R), load3(d.joint_data, i, H_P), a), known)
-    return pass_joint(d.tree, i, effort, d.node_data, d.block[node] + HANG_L, d.dof_rows, y, d.answer)
+    return pass_joint(d.tree, i, effort, d.node_data, d.block[node] + HANG_L, d.dof_rows, y, d.joint_response)
 
 
 @inlined
@@ -195,14 +196,14 @@ def own_bias(d, node):
 
 @routine
 def descend(table, base, actual, target, count):
-    """Acceleration of the target's BODY node (six numbers); of a joint node into `answer`.
+    """Acceleration of the target's BODY node (six numbers); of a joint node into `joint_response`.
 
     base: acceleration of the world. actual: solve with the state's β, b and efforts; else with the `count` recorded
-    changes, and `quiet` all zero but for a joint whose effort is the cause.
+    changes, and `no_effort` all zero but for a joint whose effort is the cause.
     """
     d = path_data_of(table)
     nodes = d.nodes
-    effort = d.effort_sum if actual else d.quiet
+    effort = d.effort_sum if actual else d.no_effort
     steps = 0
     node = target
     while node >= 0:
@@ -266,9 +267,9 @@ def body_bias(d, node):
 
 @kernel
 def respond(table, source, target):
-    """Acceleration of a node's body (returned) or joint (in `answer`) caused by a wrench on a body or an effort on a joint.
+    """Acceleration of a body (returned) or a joint (in `joint_response`) by a wrench on a body or an effort on a joint.
 
-    source: BODY node with `wrench` on it, or joint node with its effort in `quiet`, which is left zero.
+    source: BODY node with `wrench` on it, or joint node with its effort in `no_effort`, which is left zero.
     """
     d = path_data_of(table)
     i = d.nodes[source, INDEX]
@@ -279,13 +280,13 @@ def respond(table, source, target):
         b = times_block(d.node_data, d.block[source], given_wrench(d.wrench))
     else:
         n = d.tree[i, DOF]
-        e = effort_of(d.tree, i, d.quiet)
+        e = effort_of(d.tree, i, d.no_effort)
     count = climb(table, source, b)
     for k in range(n):
-        d.quiet[d.tree[i, V] + k] = e[k]
+        d.no_effort[d.tree[i, V] + k] = e[k]
     a = descend(table, ZERO6, False, target, count)
     for k in range(n):
-        d.quiet[d.tree[i, V] + k] = 0.0
+        d.no_effort[d.tree[i, V] + k] = 0.0
     return a
 
 
@@ -363,7 +364,7 @@ def actual_acceleration(table, target):
 
 @kernel
 def update_bias(table, source):
-    """Adds `wrench` on a body, or the effort in `quiet` on a joint, to the coefficients: its path only, biases only."""
+    """Adds `wrench` on a body, or the effort in `no_effort` on a joint, to the coefficients: its path only, biases only."""
     d = path_data_of(table)
     i = d.nodes[source, INDEX]
     b = ZERO6

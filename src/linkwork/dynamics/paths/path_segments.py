@@ -25,7 +25,8 @@ from linkwork.assembly.node_table import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIN
 from linkwork.core.arrays import IntArray
 from linkwork.core.bundles import Float2, Int1, reader
 from linkwork.core.jit import inlined, routine
-from linkwork.dynamics.dca.nodes import H_P, H_R, JOIN_L, pass_joint
+from linkwork.dynamics.dca.back_substitution import pass_joint
+from linkwork.dynamics.dca.nodes import H_P, H_R, JOIN_L
 from linkwork.dynamics.paths.path_data import PathData, path_data_of
 from linkwork.dynamics.paths.path_queries import (
     NO_NODE,
@@ -100,10 +101,10 @@ def write_network(table, words, start):
     """
     d = path_data_of(table)
     s = segments_of(table)
-    whole = words.view(int64)
+    header = words.view(int64)
     o = start + s.node.shape[0]
     for k in range(s.node.shape[0]):
-        whole[start + k] = o - start
+        header[start + k] = o - start
         node = s.node[k]
         above = s.above[k]
         size = 12 if d.nodes[node, NODE_KIND] == JOIN else 6
@@ -121,7 +122,7 @@ def write_network(table, words, start):
         if size == 12:
             write_joint(table, words, node, end)
             end += 108
-        whole[o + N_ABOVE], whole[o + N_ENTERS], whole[o + N_SIZE], whole[o + N_ROWS] = above, enters, size, rows
+        header[o + N_ABOVE], header[o + N_ENTERS], header[o + N_SIZE], header[o + N_ROWS] = above, enters, size, rows
         o = end
     return o - start
 
@@ -188,13 +189,13 @@ def come_down(table, count):
         kind = d.nodes[node, NODE_KIND]
         known = load6(d.change, k, 0)
         if kind == JOIN:
-            f = join_force(d, node, f1, f2, known, d.quiet)
+            f = join_force(d, node, f1, f2, known, d.no_effort)
             if d.path[k - 1] == d.nodes[node, LEFT]:
                 f2 = back_on_upper(d, node, f)
             else:
                 f1 = f
         elif kind == HANG:
-            f1 = hang_force(d, node, a, known, d.quiet)
+            f1 = hang_force(d, node, a, known, d.no_effort)
             f2 = ZERO6
         elif kind == BODY:
             a = body_acceleration(d, node, f1, f2, known)
@@ -208,7 +209,9 @@ def write_joint(table, words, node, o):
     i = d.nodes[node, INDEX]
     for c in range(6):
         b1, b2, _ = push_gap(table, node, unit6(c), ZERO6, ZERO6)
-        f = pass_joint(d.tree, i, d.quiet, d.node_data, d.block[node] + JOIN_L, d.dof_rows, unit6(c), d.answer)
+        f = pass_joint(
+            d.tree, i, d.no_effort, d.node_data, d.block[node] + JOIN_L, d.dof_rows, unit6(c), d.joint_response
+        )
         for r in range(6):
             words[o + 6 * r + c] = b1[r]
             words[o + 6 * (6 + r) + c] = b2[r]
@@ -271,18 +274,18 @@ def times_transposed(a, o, width, x):
 
 
 @routine
-def answer_network(words, start, count, state):
+def network_responses(words, start, count, state):
     """Accelerations of all stations, equations (1) to (3).
 
     state: STATION_STATE numbers per station; on entry IN_U has the wrenches on stations of bodies and everything else of
     IN_U and IN_G is zero, on return AT_D has the accelerations. count: of stations. Cost: O(count).
     """
-    whole = words.view(int64)
+    header = words.view(int64)
     for k in range(count):
-        o = start + whole[start + k]
+        o = start + header[start + k]
         s = k * STATION_STATE
-        size, rows, enters = whole[o + N_SIZE], whole[o + N_ROWS], whole[o + N_ENTERS]
-        above = whole[o + N_ABOVE] * STATION_STATE
+        size, rows, enters = header[o + N_SIZE], header[o + N_ROWS], header[o + N_ENTERS]
+        above = header[o + N_ABOVE] * STATION_STATE
         T = o + N_R + size * size
         u = six(state, s + IN_U)
         low = ZERO6
@@ -300,10 +303,10 @@ def answer_network(words, start, count, state):
             at = above + entry(enters, half)
             put6(state, at, add6(six(state, at), t))
     for k in range(count - 1, -1, -1):
-        o = start + whole[start + k]
+        o = start + header[start + k]
         s = k * STATION_STATE
-        size, rows, enters = whole[o + N_SIZE], whole[o + N_ROWS], whole[o + N_ENTERS]
-        above = whole[o + N_ABOVE] * STATION_STATE
+        size, rows, enters = header[o + N_SIZE], header[o + N_ROWS], header[o + N_ENTERS]
+        above = header[o + N_ABOVE] * STATION_STATE
         R, T = o + N_R, o + N_R + size * size
         u = six(state, s + AT_U)
         d = times(words, R, size, u)  # (2)
@@ -327,17 +330,17 @@ def answer_network(words, start, count, state):
 
 
 @routine
-def own_answers(words, start, own, E, M):
+def own_responses(words, start, own, E, M):
     """How each station answers itself, with all that is above it: own (s, 144), rows of its size; the last one first.
 
         Z = R + Tᵀ Z_t T        Z_t of a joint's sides: Eᵀ Z E, less W on g, with u = E (c₁, g) or E (g, c₂)      (4)
 
     E (12, 13), M (12, 12): scratch. Cost: O(stations).
     """
-    whole = words.view(int64)
+    header = words.view(int64)
     for k in range(own.shape[0] - 1, -1, -1):
-        o = start + whole[start + k]
-        size, rows, enters, above = whole[o + N_SIZE], whole[o + N_ROWS], whole[o + N_ENTERS], whole[o + N_ABOVE]
+        o = start + header[start + k]
+        size, rows, enters, above = header[o + N_SIZE], header[o + N_ROWS], header[o + N_ENTERS], header[o + N_ABOVE]
         T = o + N_R + size * size
         for r in range(size):
             for c in range(size):
@@ -349,7 +352,7 @@ def own_answers(words, start, own, E, M):
                 for c in range(6):
                     M[r, c] = own[above, 6 * r + c]
         else:
-            joint_side(words, start + whole[start + above], enters, own, above, E, M)
+            joint_side(words, start + header[start + above], enters, own, above, E, M)
         for c in range(size):
             for r in range(rows):
                 x = 0.0
@@ -366,8 +369,8 @@ def own_answers(words, start, own, E, M):
 @routine
 def joint_side(words, o, enters, own, k, E, M):
     """Z_t of equation (4): how the joint station k, at words[o], answers one of its sides, into M (12, 12)."""
-    whole = words.view(int64)
-    N = o + N_R + 144 + whole[o + N_ROWS] * 12
+    header = words.view(int64)
+    N = o + N_R + 144 + header[o + N_ROWS] * 12
     g = 6 if enters == AS_UPPER else 0  # where g stands in the side's numbers
     for r in range(12):
         for c in range(12):

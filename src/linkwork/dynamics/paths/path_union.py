@@ -161,7 +161,7 @@ def descend_together(table, actual):
     """
     d = path_data_of(table)
     u = union_of(table)
-    effort = d.effort_sum if actual else d.quiet
+    effort = d.effort_sum if actual else d.no_effort
     last = u.node.shape[0] - 1
     g = d.gravity
     base = (0.0, 0.0, 0.0, -g[0], -g[1], -g[2]) if actual else ZERO6

@@ -97,13 +97,13 @@ class Response(Uncopied, TakesTurns):
         a = np.array(self._actual(self._solver.assembly.leaf[index]))
         R = self._placed(index)[:9].reshape(3, 3)
         a[3:] += R.T @ self.model.gravity  # the solver lets the world accelerate by -g instead of pulling every body
-        return self._whole(np.asarray(X @ a))
+        return self._checked(np.asarray(X @ a))
 
     def joint_acceleration(self, joint: str) -> FloatArray:
         """Acceleration of a joint at the state [rad/s² or m/s²], shape (its degrees of freedom,)."""
         index = self.model.joint(joint)
         self._actual(self._solver.assembly.joint[index])
-        return self._whole(self._paths.answer[self.model.v_slice(index)].copy())
+        return self._checked(self._paths.joint_response[self.model.v_slice(index)].copy())
 
     def _actual(self, node: int) -> tuple[float, ...]:
         return paths.actual_acceleration(self._table, node)
@@ -120,7 +120,7 @@ class Response(Uncopied, TakesTurns):
         """
         index, X = self._frame(of)
         node = self._solver.assembly.leaf[index]
-        return self._whole(X @ np.array(self._respond(node, wrench_on, wrench, effort_on, effort)))
+        return self._checked(X @ np.array(self._respond(node, wrench_on, wrench, effort_on, effort)))
 
     def joint_response(
         self, of: str, *, wrench_on: str | int | None = None, wrench: ArrayLike | None = None,
@@ -129,7 +129,7 @@ class Response(Uncopied, TakesTurns):
         """Change of a joint's acceleration caused by a wrench on a body or an effort on a joint, as `body_response`."""
         index = self.model.joint(of)
         self._respond(self._solver.assembly.joint[index], wrench_on, wrench, effort_on, effort)
-        return self._whole(self._paths.answer[self.model.v_slice(index)].copy())
+        return self._checked(self._paths.joint_response[self.model.v_slice(index)].copy())
 
     def _respond(
         self, target: int, wrench_on: str | int | None, wrench: ArrayLike | None, effort_on: str | None,
@@ -145,7 +145,7 @@ class Response(Uncopied, TakesTurns):
         else:
             index = self.model.joint(str(effort_on))
             rows = self.model.v_slice(index)
-            self._paths.quiet[rows] = self._finite(effort, (rows.stop - rows.start,), "effort")
+            self._paths.no_effort[rows] = self._finite(effort, (rows.stop - rows.start,), "effort")
             source = s.assembly.joint[index]
         return paths.respond(self._table, source, target)
 
@@ -180,7 +180,7 @@ class Response(Uncopied, TakesTurns):
             left = np.kron(np.eye(left.shape[0] // 3), Ra) @ left
             right = right @ np.kron(np.eye(right.shape[1] // 3), Rb).T
         with np.errstate(over="ignore", invalid="ignore"):
-            return self._whole(left @ Xa @ out @ Xb.T @ right)
+            return self._checked(left @ Xa @ out @ Xb.T @ right)
 
     def _point_matrix(self, point: ArrayLike | None, what: str) -> FloatArray:
         """Takes an acceleration of the body to that of one of its points, shape (3, 6)."""
@@ -209,7 +209,7 @@ class Response(Uncopied, TakesTurns):
         rows = self.model.v_slice(index)
         new = self._finite(effort, (rows.stop - rows.start,), "effort")
         change = new - self._effort[rows]
-        self._paths.quiet[rows] = change
+        self._paths.no_effort[rows] = change
         self._update(self._solver.assembly.joint[index], np.zeros(6))
         self._solver.effort_sum[rows] += change
         self._effort[rows] = new
@@ -221,7 +221,7 @@ class Response(Uncopied, TakesTurns):
     # ------------------------------------------------------------------------------------------------------------- inputs
 
     @staticmethod
-    def _whole(answer: FloatArray) -> FloatArray:
+    def _checked(answer: FloatArray) -> FloatArray:
         """An answer, unless finite numbers overflowed on the way; what was set before may have done so."""
         if not np.isfinite(answer).all():
             raise StateError(

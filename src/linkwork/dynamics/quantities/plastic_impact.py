@@ -31,8 +31,8 @@ def plastic_velocities(before: RerootedModel, after: RerootedModel, root: Root) 
     momentum = _momenta(before.model, before.state.q, before.state.v)
     of_root = before.model.v_slice(before.root)
     along = subspace(root.joint, root.q).T @ momentum[of_root]  # Nᵀ: only the root's rows change
-    kept = np.concatenate([momentum[: of_root.start], along, momentum[of_root.stop :]])
-    return _velocities(after.model, after.state.q, kept)
+    momenta = np.concatenate([momentum[: of_root.start], along, momentum[of_root.stop :]])
+    return _velocities(after.model, after.state.q, momenta)
 
 
 def _momenta(model: Model, q: FloatArray, v: FloatArray) -> FloatArray:

@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import dimensions, shown
+from linkwork.dynamics.api import checked_or_aba, dca_solver, solve_dca, virtual_work_solver
 from linkwork.dynamics.dca.nodes import H_C
 from linkwork.dynamics.dca.solver import DcaSolver
 from linkwork.dynamics.digits import is_delicate, joint_wrenches, refuse_lost_digits
-from linkwork.dynamics.front import checked_or_aba, dca_solver, solve_dca, virtual_work_solver
 from linkwork.dynamics.inputs import (
     as_effort,
     as_finite,
@@ -51,8 +51,8 @@ def joint_reactions(
         return virtual_work_solver(model).accelerations(q, v, load, external)
 
     if is_delicate(model, merges_welds=True):
-        kept, qdd = checked_or_aba(model, algorithm, solve, q, v, load, external)
-        if not kept:
+        has_passed, qdd = checked_or_aba(model, algorithm, solve, q, v, load, external)
+        if not has_passed:
             return joint_wrenches(model, q, v, external, qdd)
     else:
         solve()

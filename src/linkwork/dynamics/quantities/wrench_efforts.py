@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from linkwork.core.arrays import FloatArray
-from linkwork.dynamics.front import inverse_dynamics
+from linkwork.dynamics.api import inverse_dynamics
 from linkwork.dynamics.quantities.motion import body_poses
 from linkwork.dynamics.quantities.quantities import gravity_efforts
 from linkwork.model.model import Model

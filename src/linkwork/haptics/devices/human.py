@@ -44,10 +44,10 @@ class HumanHand:
         self._clock: Callable[[], float] = time.monotonic
         self._start: float | None = None
         self._now = 0.0  # [s] since the start
-        self.position, self.velocity = self._wish(0.0), np.zeros(3)
+        self.position, self.velocity = self._path_at(0.0), np.zeros(3)
         self.force = np.zeros(3)
 
-    def _wish(self, t: float) -> FloatArray:
+    def _path_at(self, t: float) -> FloatArray:
         return np.array(place(self._target(t), f"the target of a hand at {t:.6g} s"))
 
     def follow(self, clock: Callable[[], float]) -> None:
@@ -73,6 +73,6 @@ class HumanHand:
         resistance = self.mass + h * self.damping + h * h * self.stiffness
         for _ in range(steps):
             self._now += h
-            pull = self.stiffness * (self._wish(max(0.0, self._now - self.delay)) - self.position) + self.force
+            pull = self.stiffness * (self._path_at(max(0.0, self._now - self.delay)) - self.position) + self.force
             self.velocity = (self.mass * self.velocity + h * pull) / resistance
             self.position = self.position + h * self.velocity

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linkwork.haptics.sharing.seqlock import leave_message, read_in_series, set_flag, write_in_series
+from linkwork.haptics.sharing.seqlock import publish_message, read_in_series, set_flag, write_in_series
 
 ROOM = 88  # words of a message: as many as a snapshot of one hand has
 
@@ -24,7 +24,7 @@ class LockCheck(NamedTuple):
 def check_lock(reads: int) -> LockCheck:
     """Reads so many messages while another thread writes."""
     memory, stop, result = np.zeros(8 + 2 * ROOM), np.zeros(1), np.zeros(4)
-    leave_message(memory, 0, ROOM, np.zeros(ROOM))
+    publish_message(memory, 0, ROOM, np.zeros(ROOM))
     writes: list[int] = []
     writer = threading.Thread(target=lambda: writes.append(write_in_series(memory, ROOM, np.zeros(ROOM), stop)))
     writer.start()

@@ -11,7 +11,7 @@ import numpy as np
 from linkwork.core.arrays import FloatArray
 from linkwork.errors import StateError
 from linkwork.haptics.sharing import layout as at
-from linkwork.haptics.sharing.seqlock import leave_message, take_message
+from linkwork.haptics.sharing.seqlock import publish_message, read_message
 
 
 def new_memory() -> FloatArray:
@@ -59,7 +59,7 @@ class Output:
     def __init__(self, memory: FloatArray, slot: int):
         self.words = np.zeros(at.OUTPUT_WORDS)
         post = at.OUTPUTS + slot * at.OUTPUT_POST
-        if take_message(memory, post, at.OUTPUT_WORDS, self.words) < 0:
+        if read_message(memory, post, at.OUTPUT_WORDS, self.words) < 0:
             self.words[:] = 0.0
 
     def integer(self, word: int) -> int:
@@ -76,11 +76,11 @@ class Output:
         return self.words[at.O_FELT : at.O_FELT + 6]
 
 
-def leave_reading(memory: FloatArray, slot: int, message: FloatArray) -> None:
+def publish_reading(memory: FloatArray, slot: int, message: FloatArray) -> None:
     """Hands a device's reading, shape (READING_WORDS,), to the coupling loop."""
-    leave_message(memory, at.READINGS + slot * at.READING_POST, at.READING_WORDS, message)
+    publish_message(memory, at.READINGS + slot * at.READING_POST, at.READING_WORDS, message)
 
 
-def leave_snapshot(memory: FloatArray, message: FloatArray) -> None:
+def publish_snapshot(memory: FloatArray, message: FloatArray) -> None:
     """Hands a snapshot, as many words as it has, to the coupling loop."""
-    leave_message(memory, at.SNAPSHOT, at.SNAPSHOT_WORDS, message)
+    publish_message(memory, at.SNAPSHOT, at.SNAPSHOT_WORDS, message)

@@ -1,7 +1,7 @@
-"""A post between loops: one writer leaves whole messages, readers take the last one whole, and no loop waits.
+"""A post between loops: one writer publishes whole messages, readers read the last one whole, and no loop waits.
 
 Two buffers, each with a sequence number that is odd while it is written. The writer always takes the buffer that was not
-written last; so a reader is disturbed only by a writer that leaves two messages while it reads one, and then reads again.
+written last; so a reader is disturbed only by a writer that publishes two messages while it reads one, and reads again.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from linkwork.haptics.sharing.atomics import (
 )
 from linkwork.haptics.sharing.layout import P_BUFFERS, P_LATEST, P_SEQUENCE
 
-MOST_TRIES = 1000  # a writer would have to leave two messages during every one of them
+MOST_TRIES = 1000  # a writer would have to publish two messages during every one of them
 
 
 @inlined
-def leave(memory, post, room, message, words):
+def publish(memory, post, room, message, words):
     """Writes the first `words` of `message` into the post at `post`, whose buffers have `room` words."""
     buffer = 1 - load_integer(memory, post + P_LATEST)
     sequence = load_integer(memory, post + P_SEQUENCE + buffer)
@@ -35,12 +35,12 @@ def leave(memory, post, room, message, words):
 
 
 @inlined
-def take(memory, post, room, message, words):
+def read(memory, post, room, message, words):
     """Reads the first `words` of the last message into `message`; returns how often it began anew, -1 if never whole."""
     for k in range(MOST_TRIES):
         buffer = load_integer(memory, post + P_LATEST) & 1
         before = load_integer(memory, post + P_SEQUENCE + buffer)
-        # A buffer that was written but not announced yet is not taken: the next reader would find an older message.
+        # A buffer that was written but not announced yet is not read: the next reader would find an older message.
         if before & 1 != 0 or load_integer(memory, post + P_LATEST) != buffer:
             continue
         first = post + P_BUFFERS + buffer * room
@@ -53,15 +53,15 @@ def take(memory, post, room, message, words):
 
 
 @kernel
-def leave_message(memory, post, room, message):
-    """For Python: leaves all of `message`."""
-    leave(memory, post, room, message, message.shape[0])
+def publish_message(memory, post, room, message):
+    """For Python: publishes all of `message`."""
+    publish(memory, post, room, message, message.shape[0])
 
 
 @kernel
-def take_message(memory, post, room, message):
-    """For Python: takes all of `message`; returns how often it began anew, or -1."""
-    return take(memory, post, room, message, message.shape[0])
+def read_message(memory, post, room, message):
+    """For Python: reads all of `message`; returns how often it began anew, or -1."""
+    return read(memory, post, room, message, message.shape[0])
 
 
 # ------------------------------------------------------------------------------------------------------------- its proof
@@ -69,22 +69,22 @@ def take_message(memory, post, room, message):
 
 @kernel
 def write_in_series(memory, room, message, stop):
-    """Leaves messages whose words are all the same number, one after the other, until stop[0] is set; returns how many."""
+    """Publishes messages whose words are all one number, one after the other, until stop[0] is set; returns how many."""
     count = 0
     while load_integer(stop, 0) == 0:
         count += 1
         for k in range(room):
             message[k] = float(count)
-        leave(memory, 0, room, message, room)
+        publish(memory, 0, room, message, room)
     return count
 
 
 @kernel
 def read_in_series(memory, room, message, reads, result):
-    """Takes `reads` messages; result (4,): torn ones, ones older than one read before, readings begun anew, gave up."""
+    """Reads `reads` messages; result (4,): torn ones, ones older than one read before, readings begun anew, gave up."""
     last = 0.0
     for _ in range(reads):
-        again = take(memory, 0, room, message, room)
+        again = read(memory, 0, room, message, room)
         if again < 0:
             result[3] += 1
             continue

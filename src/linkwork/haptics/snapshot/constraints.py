@@ -27,9 +27,9 @@ from linkwork.core.bundles import describe
 from linkwork.dynamics.inputs import refuse_couplings
 from linkwork.dynamics.paths.path_union import path_union, respond_in_turn
 from linkwork.haptics.sharing import layout as at
-from linkwork.haptics.snapshot.held import Held
+from linkwork.haptics.snapshot.contact_rows import Rows, contact_rows, no_rows
+from linkwork.haptics.snapshot.grasp_set import GraspSet
 from linkwork.haptics.snapshot.sources import Source
-from linkwork.haptics.snapshot.touching_rows import Rows, no_rows, rows_of_touching
 from linkwork.loops.factors import Factors, force_loops
 from linkwork.loops.system import LoopPlan, LoopSystem, loop_plan
 from linkwork.model.layout import INERTIA
@@ -41,7 +41,7 @@ class Reach(NamedTuple):
     """Answers of k hands' bodies and m others to p rows: rows as wrenches (p, k + m, 6), answers of the same shape."""
 
     wrenches: FloatArray
-    answers: FloatArray
+    responses: FloatArray
 
 
 class Constraints:
@@ -49,70 +49,70 @@ class Constraints:
 
     def __init__(self, sim: LinkageSimulation, source: Source):
         self._source = source
-        self._touching = sim.view.contact
+        self._contact = sim.view.contact
         self._model = sim.model
         refuse_couplings(sim.model, "force feedback")
         self._loops: LoopPlan | None = loop_plan(sim.model) if sim.model.loops else None
 
     @property
     def are_possible(self) -> bool:
-        return self._loops is not None or self._touching is not None
+        return self._loops is not None or self._contact is not None
 
-    def close(self, held: Held) -> None:
+    def close(self, grasps: GraspSet) -> None:
         """Changes `acceleration` and adds rows to the snapshot; `find_answers` came before."""
-        touching = rows_of_touching(self._model, self._touching, self._source) if self._touching else no_rows()
+        contact = contact_rows(self._model, self._contact, self._source) if self._contact else no_rows()
         system = LoopSystem(self._loops, *self._state()) if self._loops is not None else None
         loops = no_rows() if system is None else _rows_of_loops(system)
-        rows = loops.joined(touching)
+        rows = loops.joined(contact)
         contained = self._source.contained_forces()
-        if rows.force.size == 0 and not touching.has_loads and not contained[0].size:
+        if rows.force.size == 0 and not contact.has_loads and not contained[0].size:
             return
-        bodies = np.unique(np.concatenate([rows.bodies.ravel(), touching.load_bodies, contained[0]]))
+        bodies = np.unique(np.concatenate([rows.bodies.ravel(), contact.load_bodies, contained[0]]))
         bodies = bodies[bodies >= 0]
-        reach, table = self._ask(held, bodies, rows)
-        k = held.ports.bodies.size
+        reach, table = self._ask(grasps, bodies, rows)
+        k = grasps.ports.bodies.size
         # what contacts and limits did in the last step, less what the coefficients have of it
         loads = np.zeros((k + bodies.size, 6))
-        for body, wrench in zip(touching.load_bodies.tolist(), touching.loads, strict=True):
+        for body, wrench in zip(contact.load_bodies.tolist(), contact.loads, strict=True):
             loads[k + np.searchsorted(bodies, body)] += wrench
         for body, wrench in zip(*contained, strict=True):
             loads[k + np.searchsorted(bodies, body)] -= wrench
         moved = np.zeros((1, k + bodies.size, 6))
         if loads.any():
             respond_in_turn(table, loads[None], moved)
-        held.ports.acceleration[:] += moved[0, :k]  # (5)
+        grasps.ports.acceleration[:] += moved[0, :k]  # (5)
         if system is not None:
-            self._add_loop_forces(held, system, bodies, reach, moved[0, k:])
+            self._add_loop_forces(grasps, system, bodies, reach, moved[0, k:])
         if rows.force.size:
-            self._write_rows(held, rows, reach)
+            self._write_rows(grasps, rows, reach)
 
     def _state(self) -> tuple[FloatArray, FloatArray]:
         state = self._source.state()
         return state.q, state.v
 
-    def _ask(self, held: Held, bodies: IntArray, rows: Rows) -> tuple[Reach, IntArray]:
+    def _ask(self, grasps: GraspSet, bodies: IntArray, rows: Rows) -> tuple[Reach, IntArray]:
         """Answers of the open tree to every row, one climb and one descent over the union of all paths each."""
         paths = self._source.paths
-        leaves = np.concatenate([held.ports.leaf, self._source.leaf_of(bodies).astype(np.int64)])
+        leaves = np.concatenate([grasps.ports.leaf, self._source.leaf_of(bodies).astype(np.int64)])
         self._union = path_union(paths.nodes, leaves)  # the table does not keep it
         table = describe(paths, self._union)
-        k = held.ports.bodies.size
+        k = grasps.ports.bodies.size
         wrenches = np.zeros((rows.force.size, leaves.size, 6))
         place = k + np.searchsorted(bodies, rows.bodies)
         for side in range(2):
             real = np.flatnonzero(rows.bodies[:, side] >= 0)
             np.add.at(wrenches, (real, place[real, side]), rows.on[real, side])
-        answers = np.zeros(wrenches.shape)
-        respond_in_turn(table, wrenches, answers)
-        return Reach(wrenches, answers), table
+        responses = np.zeros(wrenches.shape)
+        respond_in_turn(table, wrenches, responses)
+        return Reach(wrenches, responses), table
 
     def _add_loop_forces(
-        self, held: Held, system: LoopSystem, bodies: IntArray, reach: Reach, moved: FloatArray
+        self, grasps: GraspSet, system: LoopSystem, bodies: IntArray, reach: Reach, moved: FloatArray
     ) -> None:
         """What loops do now: λ = -A⁺ (C a_t - b) of the first rows."""
         p = system.bias.size
-        k = held.ports.bodies.size
-        A = np.einsum("pij,qij->pq", reach.wrenches[:p], reach.answers[:p])
+        k = grasps.ports.bodies.size
+        A = np.einsum("pij,qij->pq", reach.wrenches[:p], reach.responses[:p])
         plan = system.plan
         actual = np.zeros((plan.bodies.size, 6))
         for row, body in zip(actual, plan.bodies.tolist(), strict=True):
@@ -121,18 +121,18 @@ class Constraints:
             else:
                 row[:] = self._source.acceleration(body) + moved[np.searchsorted(bodies, body)]
         force = force_loops(system, 0.5 * (A + A.T), actual.ravel())
-        held.ports.acceleration[:] += np.einsum("p,pij->ij", force, reach.answers[:p, :k])
+        grasps.ports.acceleration[:] += np.einsum("p,pij->ij", force, reach.responses[:p, :k])
 
-    def _write_rows(self, held: Held, rows: Rows, reach: Reach) -> None:
+    def _write_rows(self, grasps: GraspSet, rows: Rows, reach: Reach) -> None:
         """G of equation (6), into the snapshot."""
-        k = held.ports.bodies.size
-        A = np.einsum("pij,qij->pq", reach.wrenches, reach.answers)
+        k = grasps.ports.bodies.size
+        A = np.einsum("pij,qij->pq", reach.wrenches, reach.responses)
         factors = Factors(0.5 * (A + A.T), self._free(rows))
-        onto_hands = reach.answers[:, :k].reshape(rows.force.size, 6 * k)
+        onto_hands = reach.responses[:, :k].reshape(rows.force.size, 6 * k)
         G = factors.half(onto_hands)
         if G.shape[0] > 6 * k:
             G = np.asarray(np.linalg.qr(G, mode="r"))
-        message = held.ports.message
+        message = grasps.ports.message
         words = message.view(np.int64)
         first = int(words[at.S_AT_ROWS])
         message[first : first + G.size] = G.ravel()

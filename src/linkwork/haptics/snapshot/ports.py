@@ -21,10 +21,10 @@ from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.bundles import Float1, Float2, Int1, reader
 from linkwork.core.jit import inlined, kernel
 from linkwork.dynamics.paths.path_data import path_data_of
-from linkwork.dynamics.paths.path_segments import STATION_STATE, own_answers, segments_of, write_network
+from linkwork.dynamics.paths.path_segments import STATION_STATE, own_responses, segments_of, write_network
 from linkwork.dynamics.paths.path_union import accelerate_together
 from linkwork.haptics.sharing import layout
-from linkwork.haptics.tick.answers import answer_hands, hand_acceleration, row_of
+from linkwork.haptics.tick.responses import hand_acceleration, hand_responses, row_of
 from linkwork.model.layout import INERTIA
 from linkwork.spatial.inertia import gyroscopic_wrench, rigid_times_twist
 from linkwork.spatial.memory import load3, load6, load9, load10, store6
@@ -124,7 +124,7 @@ def write_frames(p, h):
 
 
 @kernel
-def find_answers(table, ports):
+def find_responses(table, ports):
     """How the bodies held move, and answer wrenches on each other, from coefficients of the present state.
 
     table: of PathData, PathUnion and Segments. acceleration: with the hands in place, in a world that accelerates by -g.
@@ -132,29 +132,29 @@ def find_answers(table, ports):
     p = ports_of(ports)
     s = segments_of(table)
     count = p.bodies.shape[0]
-    whole = p.message.view(int64)
+    integers = p.message.view(int64)
     for h in range(count):
         place_port(p, h)
         write_frames(p, h)
-        whole[layout.S_HANDS + h * layout.RECORD + layout.R_STATION] = s.station[h]
+        integers[layout.S_HANDS + h * layout.RECORD + layout.R_STATION] = s.station[h]
     start = layout.S_HANDS + count * layout.RECORD
     words = write_network(table, p.message, start)
-    own_answers(p.message, start, s.own, p.E, p.M)
+    own_responses(p.message, start, s.own, p.E, p.M)
     accelerate_together(table, p.acceleration)
-    whole[layout.S_COUNT], whole[layout.S_STATIONS], whole[layout.S_ROWS] = count, s.node.shape[0], 0
-    whole[layout.S_AT_ROWS] = whole[layout.S_WORDS] = start + words
+    integers[layout.S_COUNT], integers[layout.S_STATIONS], integers[layout.S_ROWS] = count, s.node.shape[0], 0
+    integers[layout.S_AT_ROWS] = integers[layout.S_WORDS] = start + words
 
 
 @kernel
-def condense(table, ports):
+def build_snapshot(table, ports):
     """A snapshot, equation (3), of bodies without constraints."""
-    find_answers(table, ports)
-    write_answers(table, ports)
+    find_responses(table, ports)
+    write_responses(table, ports)
 
 
 @kernel
-def write_answers(table, ports):
-    """A snapshot, equation (3), from what `find_answers` found; `constraints` may have added rows in between."""
+def write_responses(table, ports):
+    """A snapshot, equation (3), from what `find_responses` found; `constraints` may have added rows in between."""
     p = ports_of(ports)
     s = segments_of(table)
     g = path_data_of(table).gravity
@@ -165,7 +165,7 @@ def write_answers(table, ports):
             p.acceleration[h, 3 + k] += fall[k]
         for k in range(6):
             p.state[AT_WRENCH + 6 * h + k] = p.applied[h, k]
-    answer_hands(p.message, p.state, AT_WRENCH, AT_STATE, AT_ROWS)
+    hand_responses(p.message, p.state, AT_WRENCH, AT_STATE, AT_ROWS)
     for h in range(p.bodies.shape[0]):
         o = layout.S_HANDS + h * layout.RECORD
         by_hands = hand_acceleration(p.message, p.state, h, AT_STATE, AT_ROWS)
@@ -191,8 +191,8 @@ def own_answer(p, s, h, w):
     a = ZERO6
     for c in range(6):
         a = add6(a, scale6(w[c], (own[c], own[6 + c], own[12 + c], own[18 + c], own[24 + c], own[30 + c])))
-    whole = p.message.view(int64)
-    for r in range(whole[layout.S_ROWS]):
+    integers = p.message.view(int64)
+    for r in range(integers[layout.S_ROWS]):
         row = row_of(p.message, r, h)
         a = sub6(a, scale6(dot6(row, w), row))
     return a

@@ -19,7 +19,7 @@ from linkwork.dynamics.paths.path_data import PathData, solver_paths
 from linkwork.dynamics.paths.path_queries import actual_acceleration
 from linkwork.errors import StateError
 from linkwork.full.simulation import FullDynamics
-from linkwork.haptics.snapshot.touching_rows import write_subspace
+from linkwork.haptics.snapshot.contact_rows import write_subspace
 from linkwork.loops.system import constrained_bodies
 from linkwork.model.layout import DOF, V
 from linkwork.model.model import Model

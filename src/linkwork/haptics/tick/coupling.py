@@ -20,8 +20,8 @@ from linkwork.dynamics.paths.path_segments import put6, six, times
 from linkwork.haptics.clock import clock_ns
 from linkwork.haptics.sharing import layout
 from linkwork.haptics.sharing.atomics import load_integer, store_integer
-from linkwork.haptics.sharing.seqlock import leave, take
-from linkwork.haptics.tick.answers import answer_hands, hand_acceleration
+from linkwork.haptics.sharing.seqlock import publish, read
+from linkwork.haptics.tick.responses import hand_acceleration, hand_responses
 from linkwork.haptics.tick.scratch import (
     AT_GAIN,
     AT_HAND,
@@ -58,7 +58,7 @@ def pull(memory, scratch, h, now):
     words = scratch.view(int64)
     slot = words[r + layout.R_SLOT]
     reading = scratch[AT_READING : AT_READING + layout.READING_WORDS]
-    got = take(
+    got = read(
         memory, layout.READINGS + slot * layout.READING_POST, layout.READING_WORDS, reading, layout.READING_WORDS
     )
     age = now - words[layout.S_TIME]
@@ -163,23 +163,23 @@ def feel(memory, scratch, h, now):
     put3(memory, m + layout.M_PULL, spring_torque)
     put3(memory, m + layout.M_PULL + 3, spring)
     store_integer(memory, m + layout.M_TIME, now)
-    whole = output.view(int64)
-    whole[layout.O_TIME] = now
-    whole[layout.O_GRASP] = words[r + layout.R_GRASP]
-    whole[layout.O_STATE] = layout.HELD if gain == 1.0 else (layout.FADING if gain > 0.0 else layout.RELEASED)
+    integers = output.view(int64)
+    integers[layout.O_TIME] = now
+    integers[layout.O_GRASP] = words[r + layout.R_GRASP]
+    integers[layout.O_STATE] = layout.HELD if gain == 1.0 else (layout.FADING if gain > 0.0 else layout.RELEASED)
     output[layout.O_GAIN] = gain
     output[layout.O_ENERGY] = memory[m + layout.M_ENERGY]
     output[layout.O_LEAST] = memory[m + layout.M_LEAST]
     output[layout.O_MOST] = memory[m + layout.M_MOST]
     put3(output, layout.O_HAND, three(scratch, AT_HAND + HAND_WORDS * h))
-    leave(memory, layout.OUTPUTS + slot * layout.OUTPUT_POST, layout.OUTPUT_WORDS, output, layout.OUTPUT_WORDS)
+    publish(memory, layout.OUTPUTS + slot * layout.OUTPUT_POST, layout.OUTPUT_WORDS, output, layout.OUTPUT_WORDS)
 
 
 @routine
 def couple(memory, scratch, now):
     """One tick at the time `now` [ns]; returns the age of the snapshot it used [ns], -1 where there is none yet."""
     words = scratch.view(int64)
-    again = take_snapshot(memory, scratch)
+    again = read_snapshot(memory, scratch)
     if again > 0:
         store_integer(memory, layout.H_RETRIES, load_integer(memory, layout.H_RETRIES) + again)
     count = min(max(words[layout.S_COUNT], 0), layout.HANDS)
@@ -187,7 +187,7 @@ def couple(memory, scratch, now):
         pull(memory, scratch, h, now)
     for k in range(6 * count):
         scratch[AT_TURNED + k] = scratch[AT_WRENCH + k]
-    answer_hands(scratch, scratch, AT_TURNED, AT_STATE, AT_ROWS)
+    hand_responses(scratch, scratch, AT_TURNED, AT_STATE, AT_ROWS)
     for h in range(count):
         feel(memory, scratch, h, now)
     store_integer(memory, layout.H_LAST_TICK, now)
@@ -196,14 +196,14 @@ def couple(memory, scratch, now):
 
 
 @inlined
-def take_snapshot(memory, scratch):
+def read_snapshot(memory, scratch):
     """The last snapshot into the scratch: its first words say how many there are. One that says nonsense has no hands."""
     start = scratch[: layout.S_HANDS]
-    again = take(memory, layout.SNAPSHOT, layout.SNAPSHOT_WORDS, start, layout.S_HANDS)
+    again = read(memory, layout.SNAPSHOT, layout.SNAPSHOT_WORDS, start, layout.S_HANDS)
     words = scratch.view(int64)
     for _ in range(layout.HANDS):
         count = min(max(words[layout.S_WORDS], layout.S_HANDS), layout.SNAPSHOT_WORDS)
-        more = take(memory, layout.SNAPSHOT, layout.SNAPSHOT_WORDS, scratch, count)
+        more = read(memory, layout.SNAPSHOT, layout.SNAPSHOT_WORDS, scratch, count)
         again += max(more, 0)
         if words[layout.S_WORDS] <= count:
             break

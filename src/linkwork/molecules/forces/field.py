@@ -12,7 +12,7 @@ from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import numbers, positive
 from linkwork.core.messages.describe import described
 from linkwork.core.turns import TakesTurns
-from linkwork.dynamics.front import inverse_dynamics
+from linkwork.dynamics.api import inverse_dynamics
 from linkwork.dynamics.inputs import as_state
 from linkwork.dynamics.kinematics import world_poses
 from linkwork.errors import StateError

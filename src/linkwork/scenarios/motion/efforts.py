@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from linkwork.core.arrays import FloatArray
-from linkwork.dynamics.front import inverse_dynamics
+from linkwork.dynamics.api import inverse_dynamics
 from linkwork.dynamics.quantities.motion import body_poses, center_of_mass
 from linkwork.dynamics.quantities.reroot import reroot
 from linkwork.model.model import Model

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from linkwork.core.arrays import FloatArray
-from linkwork.dynamics.front import forward_dynamics
+from linkwork.dynamics.api import forward_dynamics
 from linkwork.dynamics.quantities.motion import body_poses, energy
 from linkwork.dynamics.quantities.reroot import ImpactLoss, reroot
 from linkwork.errors import StateError

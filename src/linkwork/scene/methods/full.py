@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from linkwork.dynamics.front import ALGORITHMS
+from linkwork.dynamics.api import ALGORITHMS
 from linkwork.full.simulation import FULL_INTEGRATORS
 from linkwork.model.model import Model
 from linkwork.model.state import State

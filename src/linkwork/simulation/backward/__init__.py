@@ -3,13 +3,13 @@
 from linkwork.derivatives.stepping.explicit_steps import KickDriftKickStep, RungeKuttaStep
 from linkwork.derivatives.stepping.steps import STEPS
 from linkwork.simulation.backward.closing import closable
+from linkwork.simulation.backward.contact import ContactStep
 from linkwork.simulation.backward.dormand_prince import DormandPrinceStep
 from linkwork.simulation.backward.implicit_midpoint import MidpointStep
 from linkwork.simulation.backward.meeting import meeting
-from linkwork.simulation.backward.touching import TouchingStep
 from linkwork.simulation.backward.variational import VariationalStep
 
-STEPS["semi_implicit_euler"] = TouchingStep
+STEPS["semi_implicit_euler"] = ContactStep
 for name, kind in {
     "variational": VariationalStep,
     "implicit_midpoint": MidpointStep,

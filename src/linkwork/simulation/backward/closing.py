@@ -20,7 +20,7 @@ from linkwork.derivatives import forward
 from linkwork.derivatives.kinematics import Moving
 from linkwork.derivatives.stepping.explicit_steps import moved_back
 from linkwork.derivatives.stepping.step_gradients import UNSEEN, Seen, StepGradients, StepMap
-from linkwork.dynamics.front import solve_dca
+from linkwork.dynamics.api import solve_dca
 from linkwork.dynamics.inputs import NO_EFFORT, NO_WRENCHES
 from linkwork.dynamics.paths.path_data import solver_paths
 from linkwork.errors import StateError

@@ -67,7 +67,7 @@ from linkwork.spatial.vectors import (
     wrench_to_parent,
 )
 
-CHANGE_COLUMNS, CHANGE_DOF_COLUMNS = 84, 32
+VARIATIONAL_COLUMNS, VARIATIONAL_DOF_COLUMNS = 84, 32
 SOLVED = -1  # no body whose joint resists with nothing
 
 
@@ -81,8 +81,8 @@ class Discrete(NamedTuple):
     q: Float1  # (nq,) q⁺
     u: Float1  # (nv,) q⁺ ⊖ q
     start_v: Float1  # (nv,) zeros
-    change: Float2  # (n, 84), columns as in `discrete_newton`
-    change_dof: Float2  # (nv, 32)
+    variational_work: Float2  # (n, 84), columns as in `discrete_newton`
+    variational_dof_work: Float2  # (nv, 32)
     at_start: Float2  # (n, 6) momenta of the bodies in their frames at the start
     at_end: Float2  # (n, 6) at the end
     joint: Float2  # (nv, 6) C: rows of the block of each joint
@@ -126,18 +126,18 @@ def discrete_momenta(table, h):
     """Poses at both ends, displacements and momenta of all bodies."""
     s = discrete_of(table)
     mode = flush_subnormals()
-    at_start = s.change_dof[:, newton.S_0 : newton.S_0 + 6]
-    at_end = s.change_dof[:, newton.S_1 : newton.S_1 + 6]
+    at_start = s.variational_dof_work[:, newton.S_0 : newton.S_0 + 6]
+    at_end = s.variational_dof_work[:, newton.S_1 : newton.S_1 + 6]
     for i in range(s.tree.shape[0]):
         R, p, _, _ = body_motion(s.tree, s.body, s.screws, i, s.start, s.start_v, at_start)
-        store9(s.change, i, newton.R_0, R)
-        store3(s.change, i, newton.P_0, p)
+        store9(s.variational_work, i, newton.R_0, R)
+        store3(s.variational_work, i, newton.P_0, p)
         turn, d, R0, joint, p1 = displace(s, i, at_end)
-        store9(s.change, i, newton.R_1, end_rotation(R0, joint))
-        store3(s.change, i, newton.P_1, p1)
+        store9(s.variational_work, i, newton.R_1, end_rotation(R0, joint))
+        store3(s.variational_work, i, newton.P_1, p1)
         if s.tree[i, KIND] == HELICAL:
-            store6(s.change_dof, s.tree[i, V], newton.S_0, helical_twist(s.body, i))
-            store6(s.change_dof, s.tree[i, V], newton.S_1, helical_twist(s.body, i))
+            store6(s.variational_dof_work, s.tree[i, V], newton.S_0, helical_twist(s.body, i))
+            store6(s.variational_dof_work, s.tree[i, V], newton.S_1, helical_twist(s.body, i))
         store6(s.at_start, i, 0, momentum_at_start(s.body, i, turn, d, h))
         momentum, _ = momentum_at_end(s.body, i, turn, d, h)
         store6(s.at_end, i, 0, momentum)
@@ -154,11 +154,11 @@ def discrete_adjoint(table, h):
     mode = flush_subnormals()
     bad = SOLVED
     for i in range(s.tree.shape[0]):
-        K = change_of_momentum(s.body, i, load4(s.change, i, newton.TURN), h)
-        store_block(s.change, i, newton.K_, K)
+        K = change_of_momentum(s.body, i, load4(s.variational_work, i, newton.TURN), h)
+        store_block(s.variational_work, i, newton.K_, K)
         U = load6(s.weights, i, 0)
-        ahead = add6(twist_times_block(to_start(s.change, i, U), K), cross_force(U, load6(s.at_end, i, 0)))
-        store6(s.change, i, newton.MISSING, ahead)
+        ahead = add6(twist_times_block(to_start(s.variational_work, i, U), K), cross_force(U, load6(s.at_end, i, 0)))
+        store6(s.variational_work, i, newton.MISSING, ahead)
         store6(s.virtual, i, 0, ahead)  # kept for the gradient with respect to the start
     for i in range(s.tree.shape[0] - 1, -1, -1):
         if bad == SOLVED and not eliminate_transposed(s, i):
@@ -186,11 +186,11 @@ def to_start(change, i, V_):
 @inlined
 def eliminate_transposed(s, i):
     """Body i of the first sweep; False where its joint resists with nothing."""
-    K = load_block(s.change, i, newton.K_)
-    r = load6(s.change, i, newton.MISSING)
+    K = load_block(s.variational_work, i, newton.K_)
+    r = load6(s.variational_work, i, newton.MISSING)
     j = s.tree[i, V]
     nd = s.tree[i, DOF]
-    a = s.change_dof
+    a = s.variational_dof_work
     step_pivots(a, j, nd, K)
     for d in range(nd):
         a[j + d, newton.RHO_D] = dot6(load6(a, j + d, newton.S_1), r) + s.right[j + d]
@@ -206,21 +206,23 @@ def eliminate_transposed(s, i):
                 x += a[j + e, newton.D_D + d] * a[j + e, newton.RHO_D]
             r = sub6(r, scale6(x, load6(a, j + d, newton.ROW_D)))
         pass_on(s, i, parent, less_joint(a, j, nd, K))
-        up = wrench_to_parent(load9(s.change, i, newton.R_1), load3(s.change, i, newton.P_1), r)
-        add_to6(s.change, parent, newton.MISSING, up)
+        up = wrench_to_parent(load9(s.variational_work, i, newton.R_1), load3(s.variational_work, i, newton.P_1), r)
+        add_to6(s.variational_work, parent, newton.MISSING, up)
     return True
 
 
 @inlined
 def substitute_transposed(s):
     """y, and w of all bodies into MISSING."""
-    a = s.change_dof
+    a = s.variational_dof_work
     for i in range(s.tree.shape[0]):
         parent = s.tree[i, PARENT]
         w = ZERO6
         if parent >= 0:
             w = twist_to_child(
-                load9(s.change, i, newton.R_0), load3(s.change, i, newton.P_0), load6(s.change, parent, newton.MISSING)
+                load9(s.variational_work, i, newton.R_0),
+                load3(s.variational_work, i, newton.P_0),
+                load6(s.variational_work, parent, newton.MISSING),
             )
         j = s.tree[i, V]
         nd = s.tree[i, DOF]
@@ -232,30 +234,30 @@ def substitute_transposed(s):
                 x += a[j + e, newton.D_D + d] * a[j + e, newton.RHO_D]
             s.y[j + d] = x
             w = add6(w, scale6(x, load6(a, j + d, newton.S_0)))
-        store6(s.change, i, newton.MISSING, w)
+        store6(s.variational_work, i, newton.MISSING, w)
 
 
 @inlined
 def starts_leaf_to_root(s, h):
     """Gradients with respect to q and inertias of (Ad U - w) · Λ₀ of all bodies; w into `virtual`."""
     for i in range(s.tree.shape[0]):
-        turn = load4(s.change, i, newton.TURN)
+        turn = load4(s.variational_work, i, newton.TURN)
         K = change_of_momentum(s.body, i, turn, h)
-        w = load6(s.change, i, newton.MISSING)
+        w = load6(s.variational_work, i, newton.MISSING)
         ahead = sub6(load6(s.virtual, i, 0), twist_times_block(w, K))
-        R, p = displacement(s.change, i)
+        R, p = displacement(s.variational_work, i)
         store6(s.virtual, i, 0, w)
-        store6(s.change, i, newton.MISSING, scale6(-1.0, wrench_to_parent(R, p, ahead)))
+        store6(s.variational_work, i, newton.MISSING, scale6(-1.0, wrench_to_parent(R, p, ahead)))
         if s.by_inertias.shape[0] > 0:
-            weights = sub6(to_start(s.change, i, load6(s.weights, i, 0)), w)
+            weights = sub6(to_start(s.variational_work, i, load6(s.weights, i, 0)), w)
             store10(s.by_inertias, i, 0, momentum_by_inertia(s.body, i, turn, p, h, weights))
     for i in range(s.tree.shape[0] - 1, -1, -1):
-        g = load6(s.change, i, newton.MISSING)
+        g = load6(s.variational_work, i, newton.MISSING)
         for j in range(s.tree[i, V], s.tree[i, V] + s.tree[i, DOF]):
-            s.by_start[j] = dot6(load6(s.change_dof, j, newton.S_0), g)
+            s.by_start[j] = dot6(load6(s.variational_dof_work, j, newton.S_0), g)
         if s.tree[i, PARENT] >= 0:
-            up = wrench_to_parent(load9(s.change, i, newton.R_0), load3(s.change, i, newton.P_0), g)
-            add_to6(s.change, s.tree[i, PARENT], newton.MISSING, up)
+            up = wrench_to_parent(load9(s.variational_work, i, newton.R_0), load3(s.variational_work, i, newton.P_0), g)
+            add_to6(s.variational_work, s.tree[i, PARENT], newton.MISSING, up)
 
 
 @inlined

@@ -31,7 +31,7 @@ from linkwork.simulation.integrators.dormand_prince import (
     SAFETY,
     STAGES,
 )
-from linkwork.simulation.moving import SUBSTEP_WISH
+from linkwork.simulation.moving import PROPOSED_STEP
 
 APART = 1e-9  # part of coordinates and velocities: other substeps would differ by what `rtol` allows, or end elsewhere
 MOST_SUBSTEPS = 100_000
@@ -47,7 +47,7 @@ class DormandPrinceStep(StepMap):
 
     def remember(self, sim: Any) -> float:
         """How long a substep the controller wishes for [s]."""
-        return float(sim.view.moving.numbers[SUBSTEP_WISH])
+        return float(sim.view.moving.numbers[PROPOSED_STEP])
 
     def back(
         self, before: State, after: State, effort: FloatArray, by_q: FloatArray, by_v: FloatArray, seen: Seen = UNSEEN
@@ -71,24 +71,26 @@ class DormandPrinceStep(StepMap):
     def open_end(self, before: State, after: State, effort: FloatArray, seen: Seen) -> State:
         return self._substeps(before, effort, math.nan if seen[0] is None else seen[0])[1]
 
-    def _substeps(self, start: State, effort: FloatArray, wish: float) -> tuple[list[tuple[float, list[Stage]]], State]:
+    def _substeps(
+        self, start: State, effort: FloatArray, proposed: float
+    ) -> tuple[list[tuple[float, list[Stage]]], State]:
         """Lengths and stages of the substeps that the controller accepts, and where they end."""
         found: list[tuple[float, list[Stage]]] = []
         passed, before, rejected = 0.0, LEAST_ERROR, False
         while len(found) < MOST_SUBSTEPS:
-            if not math.isfinite(wish):
-                wish = self._cautious(start, effort)
+            if not math.isfinite(proposed):
+                proposed = self._cautious(start, effort)
             left = self.h - passed
-            length = left if wish >= 0.99 * left else min(wish, 0.5 * left)
+            length = left if proposed >= 0.99 * left else min(proposed, 0.5 * left)
             made = self.method.stages(start, length, effort)
             end, ratio = self._end(start, effort, made, length)
             if not ratio <= 1.0:
-                wish = length * (max(LEAST, SAFETY * ratio**-0.2) if math.isfinite(ratio) else LEAST)
+                proposed = length * (max(LEAST, SAFETY * ratio**-0.2) if math.isfinite(ratio) else LEAST)
                 rejected = True
                 continue
             grow = MOST if ratio == 0.0 else SAFETY * ratio**-PROPORTION * before**MEMORY
             proposal = length * min(1.0 if rejected else MOST, max(LEAST, grow))
-            wish = max(wish, proposal) if length < wish and not rejected else proposal
+            proposed = max(proposed, proposal) if length < proposed and not rejected else proposal
             found.append((length, made))
             start, before, rejected = end, max(ratio, LEAST_ERROR), False
             if length == left:

@@ -117,13 +117,13 @@ class _Energies:
         start, self.pull_start = energy_vjp(model, before)
         end, self.pull_end = energy_vjp(model, after)
         laws = step.accelerations.laws
-        held = laws.look(middle, middle.v).copy()
+        constant = laws.look(middle, middle.v).copy()
         stiffer = (
             laws.table[:, layout.STIFFNESS] - model.arrays.dof[:, layout.STIFFNESS]
         )  # motors, on products of screws
         self.damping = laws.table[:, layout.DAMPING].copy()
         r = np.where(stiffer != 0.0, middle.q[laws.of_v] - model.arrays.rest[laws.of_v], 0.0)
-        self.push = effort + held - stiffer * r
+        self.push = effort + constant - stiffer * r
         self.stiffer, v = stiffer, middle.v
         power = float(v @ (self.push - self.damping * v))
         self.moving, self.wrenches = None, at.wrenches

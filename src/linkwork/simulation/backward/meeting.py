@@ -1,7 +1,7 @@
 """Contact and joint limits with any integrator, backwards: steps of two rules.
 
 A step in which nothing meets is the integrator's own. In runs with gradients one in which something does is made whole by
-semi-implicit Euler with impulses (`contact_step.by_integrator`), and so is its way back (`backward.touching`).
+semi-implicit Euler with impulses (`contact_step.by_integrator`), and so is its way back (`backward.contact`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from linkwork.derivatives.stepping.floating import FloatingTrees
 from linkwork.derivatives.stepping.step_gradients import UNSEEN, Seen, StepGradients, StepMap
 from linkwork.model.compile.floating_trees import floating_trees
 from linkwork.model.state import State
-from linkwork.simulation.backward.touching import Found, TouchingStep
+from linkwork.simulation.backward.contact import ContactStep, Found
 
 
 class MeetingStep(StepMap):
@@ -21,7 +21,7 @@ class MeetingStep(StepMap):
 
     def __init__(self, own: StepMap, sim: Any):
         self.own, self.model, self.h = own, own.model, own.h
-        self.euler = TouchingStep(sim, own.h)
+        self.euler = ContactStep(sim, own.h)
         if sim.view.moving.base.size:  # momentum is kept while something touches
             self.euler.floating = FloatingTrees(self.model.without_loops, *floating_trees(self.model))
 

@@ -43,7 +43,7 @@ class _Form(NamedTuple):
     is_corner: bool  # of a flat one: the contact is at its corner
 
 
-class Touch:
+class ContactPoint:
     """One contact. bodies: a, b; -1: the world. R, p: frames of all bodies."""
 
     def __init__(self, bodies: Any, shapes: Shapes, row: int, place: tuple[Any, Any, float], frames: Any):

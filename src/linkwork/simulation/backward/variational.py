@@ -35,9 +35,9 @@ from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation.backward.chart_blocks import ChartBlocks
 from linkwork.simulation.backward.discrete_adjoint import (
-    CHANGE_COLUMNS,
-    CHANGE_DOF_COLUMNS,
     SOLVED,
+    VARIATIONAL_COLUMNS,
+    VARIATIONAL_DOF_COLUMNS,
     Discrete,
     compare_ends,
     discrete_adjoint,
@@ -81,7 +81,9 @@ class VariationalStep(StepMap):
             self.ending.without_loops, frozenset({"q", "effort", "wrenches", "gravity", "armature"} | own)
         )
         self.still = np.zeros(self.model.nv)
-        self.held = getattr(sim, "held", None)  # freedoms that are locked (nv,), which stay where they are to the bit
+        self.locked = getattr(
+            sim, "locked", None
+        )  # freedoms that are locked (nv,), which stay where they are to the bit
         self.table = describe(self.discrete)
         self.bodies = np.arange(self.model.n_bodies)
 
@@ -92,8 +94,8 @@ class VariationalStep(StepMap):
         h, s, model = self.h, self.discrete, self.model
         s.start[:], s.q[:] = before.q, after.q
         s.u[:] = model.difference(before.q, after.q)
-        if self.held is not None:
-            s.u[self.held] = 0.0
+        if self.locked is not None:
+            s.u[self.locked] = 0.0
         discrete_momenta(self.table, h)
         joints = _Joints(self, before.q, s.u, effort)
         # the second equation
@@ -209,11 +211,11 @@ class _Joints:
         self.blocks_of = ChartBlocks(step.charts, u)
         self.middle = step.model.integrate(q, u, 0.5)
         speed = u / self.h
-        held = step.laws.look(State(self.middle, speed), speed)
+        constant = step.laws.look(State(self.middle, speed), speed)
         self.dof = step.laws.table
         pulls = np.empty(u.size)
         spring_pulls(arrays.tree, self.dof, arrays.rest, self.middle, speed, pulls)
-        self.at_end = step.armature * speed + 0.5 * self.h * (effort + held - pulls)
+        self.at_end = step.armature * speed + 0.5 * self.h * (effort + constant - pulls)
 
     def _springs_back(self, weights: FloatArray, by_dof: FloatArray) -> FloatArray:
         """Gradient of weights · (pull of the springs) with respect to the middle."""
@@ -280,7 +282,7 @@ def _memory(model: Model, with_inertias: bool) -> Discrete:
     n, nv, tree = model.n_bodies, model.nv, model.arrays
     return Discrete(
         tree.tree, tree.body, tree.screws, np.zeros(model.nq), np.zeros(model.nq), np.zeros(nv), np.zeros(nv),
-        np.zeros((n, CHANGE_COLUMNS)), np.zeros((nv, CHANGE_DOF_COLUMNS)), np.zeros((n, 6)), np.zeros((n, 6)),
+        np.zeros((n, VARIATIONAL_COLUMNS)), np.zeros((nv, VARIATIONAL_DOF_COLUMNS)), np.zeros((n, 6)), np.zeros((n, 6)),
         np.zeros((nv, 6)), np.zeros((n, 6)), np.zeros(nv), np.zeros(nv), np.zeros((n, 6)), np.zeros(nv),
         np.zeros((n if with_inertias else 0, 10)),
     )  # fmt: skip

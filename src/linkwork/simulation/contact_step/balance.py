@@ -24,10 +24,10 @@ from linkwork.simulation import moving as mv
 from linkwork.simulation.contact_step import arrays as ca
 from linkwork.simulation.contact_step.arrays import contact_arrays_of
 from linkwork.simulation.energy import MOVED, PLACED, UNPLACED, energies, energies_where, spring_energy
-from linkwork.simulation.integrators.euler import BY_VARIATIONAL, note_efforts
+from linkwork.simulation.integrators.euler import BY_VARIATIONAL, record_efforts
 from linkwork.simulation.integrators.whipping import FADING, MOST_GAINED, is_driven
 from linkwork.simulation.loading.accelerate import load_wrench
-from linkwork.simulation.loading.acting import BY_GIVEN, BY_MOTOR
+from linkwork.simulation.loading.applied_efforts import BY_GIVEN, BY_MOTOR
 from linkwork.simulation.loading.motor_law import motor_law
 from linkwork.simulation.momentum.momentum import correct_bases, keep_present_momentum
 from linkwork.simulation.moving import moving_of
@@ -197,7 +197,9 @@ def effort_of_motor(s, i, d, h):
     if kind != HELICAL and kind != COMPOUND:
         return 0.0
     q, v, faster = s.start_q[s.tree[i, Q] + d], s.start_v[j], h * s.qdd[j]
-    effort, stiffness, damping = motor_law(s.motor, s.strength, s.top_speed, j, q, v, h, s.saturation_velocity[j])
+    effort, stiffness, damping = motor_law(
+        s.motor, s.effort_limit, s.velocity_limit, j, q, v, h, s.saturation_velocity[j]
+    )
     return effort - stiffness * h * (v + faster) - damping * faster
 
 
@@ -209,13 +211,13 @@ def work_done(table, s, t, h):
     has_motors = s.counts[mv.MOTORS] > 0
     is_noted = has_motors and (s.counts[mv.RULE] == BY_VARIATIONAL or s.counts[mv.IMPLICIT] == 0)
     if is_noted:
-        note_efforts(table, h)
+        record_efforts(table, h)
     for i in range(s.tree.shape[0]):
         for d in range(s.tree[i, DOF]):
             j = s.tree[i, V] + d
             effort = s.effort[j]
             if is_noted:
-                effort = s.acted[j, BY_GIVEN] + s.acted[j, BY_MOTOR]
+                effort = s.applied_efforts[j, BY_GIVEN] + s.applied_efforts[j, BY_MOTOR]
             elif has_motors:
                 effort += effort_of_motor(s, i, d, h)
             work += h * max(effort * s.start_v[j], effort * s.v[j])

@@ -17,8 +17,8 @@ from linkwork.simulation.contact_step.arrays import begin_count, contact_arrays_
 from linkwork.simulation.contact_step.calling import try_step, update_region
 from linkwork.simulation.contact_step.search.contact_events import is_update_due
 from linkwork.simulation.contact_step.shortening import begin_part_of, begin_parts, end_part, take_back_step
-from linkwork.simulation.integrators.euler import note_efforts as note_euler_efforts
-from linkwork.simulation.loading.acting import BY_LIMIT
+from linkwork.simulation.integrators.euler import record_efforts as record_euler_efforts
+from linkwork.simulation.loading.applied_efforts import BY_LIMIT
 from linkwork.simulation.moving import (
     CONTACTS_BEGIN,
     CONTACTS_CHANGED,
@@ -26,8 +26,8 @@ from linkwork.simulation.moving import (
     METHOD,
     OK,
     POSES_READY,
+    PROPOSED_STEP,
     SEMI_IMPLICIT_EULER,
-    SUBSTEP_WISH,
     SUBSTEPS,
     moving_of,
 )
@@ -73,7 +73,7 @@ def one_step_or_ask(table, h):
     """The same. One in which a pair begins to press is taken back, with CONTACTS_BEGIN; the forces it found are kept."""
     s = moving_of(table)
     t = contact_arrays_of(table)
-    substeps, wish, debt = s.counts[SUBSTEPS], s.numbers[SUBSTEP_WISH], s.numbers[ENERGY_DEBT]
+    substeps, wish, debt = s.counts[SUBSTEPS], s.numbers[PROPOSED_STEP], s.numbers[ENERGY_DEBT]
     length = t.balance[ca.LENGTH_WISH]
     t.turns[ca.BEGUN] = 0
     status = one_step(table, h)
@@ -84,16 +84,16 @@ def one_step_or_ask(table, h):
     take_back_step(s, t)
     t.totals[ca.STEP] = h
     s.counts[SUBSTEPS], s.counts[POSES_READY] = substeps, 0
-    s.numbers[SUBSTEP_WISH], s.numbers[ENERGY_DEBT], t.balance[ca.LENGTH_WISH] = wish, debt, length
+    s.numbers[PROPOSED_STEP], s.numbers[ENERGY_DEBT], t.balance[ca.LENGTH_WISH] = wish, debt, length
     return CONTACTS_BEGIN
 
 
 @routine
-def note_efforts(table, h):
+def record_efforts(table, h):
     """What acted on the joints in the last step."""
     t = contact_arrays_of(table)
     if t.turns[ca.ENDED_BY] == SEMI_IMPLICIT_EULER:  # kernels of other integrators note what acted in their steps
-        note_euler_efforts(table, t.balance[ca.LAST_PART])
+        record_euler_efforts(table, t.balance[ca.LAST_PART])
     note_limits(table, h, t.balance[ca.LAST_PART])
 
 
@@ -104,7 +104,7 @@ def note_limits(table, h, last):
     t = contact_arrays_of(table)
     note_turns(s, t, last)
     for j in range(s.v.shape[0]):
-        s.acted[j, BY_LIMIT] = (t.limit_sums[t.model_dof[j], 0] - t.limit_sums[t.model_dof[j], 1]) / h
+        s.applied_efforts[j, BY_LIMIT] = (t.limit_sums[t.model_dof[j], 0] - t.limit_sums[t.model_dof[j], 1]) / h
 
 
 @inlined
@@ -119,7 +119,7 @@ def note_turns(s, t, h):
             t.counts[ca.TURNED] = i + 1
 
 
-_advance = make_steps(next_step, begin_steps, nothing_after, note_efforts)
+_advance = make_steps(next_step, begin_steps, nothing_after, record_efforts)
 
 
 @kernel

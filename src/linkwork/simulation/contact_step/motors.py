@@ -128,9 +128,11 @@ def act_nearly(s, h):
             for d in range(s.tree[i, DOF]):
                 j = s.tree[i, V] + d
                 q, v, u = s.q[s.tree[i, Q] + d], s.start_v[j], s.v[j]
-                effort, k, c = motor_law(s.motor, s.strength, s.top_speed, j, q, v, h, s.saturation_velocity[j])
+                effort, k, c = motor_law(
+                    s.motor, s.effort_limit, s.velocity_limit, j, q, v, h, s.saturation_velocity[j]
+                )
                 acted = effort - h * k * u - c * (u - v)
-                effort, k, c = motor_law(s.motor, s.strength, s.top_speed, j, q, v, h, u)
+                effort, k, c = motor_law(s.motor, s.effort_limit, s.velocity_limit, j, q, v, h, u)
                 wanted = effort - h * k * u - c * (u - v)
                 nearly = nearly and abs(acted - wanted) <= NEARLY * max(abs(acted), abs(wanted))
     return nearly
@@ -172,15 +174,15 @@ def add_impulses_on_joints(table, h, limits):
     for i in range(s.tree.shape[0] - 1, -1, -1):
         j, f = s.tree[i, V], load6(wrench, i, 0)
         if s.tree[i, KIND] == HELICAL:
-            s.drive[j] += dot6(helical_twist(s.body, i), f) / h
+            s.joint_effort[j] += dot6(helical_twist(s.body, i), f) / h
         else:
             for d in range(j, j + s.tree[i, DOF]):
-                s.drive[d] += dot6(load6(s.dof_work, d, S_D), f) / h
+                s.joint_effort[d] += dot6(load6(s.dof_work, d, S_D), f) / h
         if s.tree[i, PARENT] >= 0:
             up = wrench_to_parent(load9(s.work, i, R_), load3(s.work, i, P_), f)
             add_to6(wrench, s.tree[i, PARENT], 0, up)
     for k in range(limits):
-        s.drive[t.bound[k, 1]] += impulse[6 * m + k] / h
+        s.joint_effort[t.bound[k, 1]] += impulse[6 * m + k] / h
 
 
 @inlined

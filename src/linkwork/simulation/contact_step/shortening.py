@@ -41,7 +41,7 @@ def begin_part_of(table, h, length):
     save_state(s, t.part_start_q, t.part_start_v, t.part_start_momentum)
     for k in range(t.totals.shape[0]):
         t.saved_totals[ca.PART_TOTALS, k] = t.totals[k]
-    t.balance[ca.PART_WISH], t.balance[ca.PART_DEBT] = s.numbers[mv.SUBSTEP_WISH], s.numbers[mv.ENERGY_DEBT]
+    t.balance[ca.PART_WISH], t.balance[ca.PART_DEBT] = s.numbers[mv.PROPOSED_STEP], s.numbers[mv.ENERGY_DEBT]
     t.balance[ca.HAD_CONTACT] = 0.0
     t.settings[ca.CORRECTION] = t.balance[ca.CORRECTED] * (length / h)
 
@@ -64,7 +64,7 @@ def end_part(table, h, left, length, status):
             note_worst(t.balance, contacts_of(table))
             take_back_contacts(contacts_of(table))
             take_back_part(s, t)
-            s.numbers[mv.SUBSTEP_WISH], s.numbers[mv.ENERGY_DEBT] = t.balance[ca.PART_WISH], t.balance[ca.PART_DEBT]
+            s.numbers[mv.PROPOSED_STEP], s.numbers[mv.ENERGY_DEBT] = t.balance[ca.PART_WISH], t.balance[ca.PART_DEBT]
     settle_impulses(table, status == mv.OK)
     if status == mv.OK:
         if had_contact:

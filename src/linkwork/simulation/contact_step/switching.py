@@ -31,8 +31,8 @@ def note_evaluation(table):
     s = moving_of(table)
     t = contact_arrays_of(table)
     for j in range(s.v.shape[0]):
-        t.evaluated[DRIVE, j] = s.drive[j]
-        t.evaluated[RESISTS, j] = s.resistance[j, ARMATURE]
+        t.evaluated[DRIVE, j] = s.joint_effort[j]
+        t.evaluated[RESISTS, j] = s.effective_armature[j, ARMATURE]
         t.evaluated[FREE_QDD, j] = s.qdd[j]
 
 
@@ -63,7 +63,7 @@ def switch_motors(table, h):
 
 @inlined
 def is_changed(s, t, j):
-    return s.drive[j] != t.evaluated[DRIVE, j] or s.resistance[j, ARMATURE] != t.evaluated[RESISTS, j]
+    return s.joint_effort[j] != t.evaluated[DRIVE, j] or s.effective_armature[j, ARMATURE] != t.evaluated[RESISTS, j]
 
 
 @routine
@@ -76,11 +76,11 @@ def switch_motor(table, h, i, j):
     respond_to_effort(table, i, j)
     for k in range(place):
         take_off_switch(s, t, x, k, t.switched[k, j], x.change)
-    more = s.resistance[j, ARMATURE] - t.evaluated[RESISTS, j]
+    more = s.effective_armature[j, ARMATURE] - t.evaluated[RESISTS, j]
     left = 1.0 + more * x.change[j]
     if not left > LEAST_LEFT:
         return False
-    gain = (s.drive[j] - t.evaluated[DRIVE, j] - more * s.qdd[j]) / left
+    gain = (s.joint_effort[j] - t.evaluated[DRIVE, j] - more * s.qdd[j]) / left
     t.switch_weight[place] = more / left
     t.switches[0] = place + 1
     for k in range(s.v.shape[0]):

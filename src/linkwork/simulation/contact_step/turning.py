@@ -86,9 +86,9 @@ def turn_axes_half_way(s, h):
 def accelerate_as_driven(table):
     """Accelerations at (q, v) with the joint forces that the last evaluation left at the same q; OK or what failed."""
     s = moving_of(table)
-    velocities_root_to_leaf(s, s.resistance, s.q, s.v, s.drive, s.wrench, s.work, s.dof_work, True)
+    velocities_root_to_leaf(s, s.effective_armature, s.q, s.v, s.joint_effort, s.wrench, s.work, s.dof_work, True)
     apply_loads(table)
-    bad, _ = inertias_leaf_to_root(s.tree, s.body, s.resistance, s.work, s.dof_work)
+    bad, _ = inertias_leaf_to_root(s.tree, s.body, s.effective_armature, s.work, s.dof_work)
     if bad >= 0:
         return bad
     accelerations_root_to_leaf(s.tree, s.body, s.gravity, s.work, s.dof_work, s.qdd)

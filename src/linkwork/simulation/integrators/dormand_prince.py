@@ -69,10 +69,10 @@ def resume(table, h, bad):
     for k in range(s.v.shape[0]):
         s.stages[RATE_V + stage, k] = s.qdd[k]
     if stage == LAST:
-        return judge(table, h)
+        return accept_or_reject(table, h)
     if stage == 0:
-        if not math.isfinite(s.numbers[mv.SUBSTEP_WISH]):
-            s.numbers[mv.SUBSTEP_WISH] = cautious(table, h)
+        if not math.isfinite(s.numbers[mv.PROPOSED_STEP]):
+            s.numbers[mv.PROPOSED_STEP] = cautious(table, h)
         set_substep(s, h)
     go_to_stage(table, stage + 1)
     return EVALUATE
@@ -81,8 +81,8 @@ def resume(table, h, bad):
 @inlined
 def set_substep(s, h):
     left = h - s.numbers[mv.PASSED]
-    wish = s.numbers[mv.SUBSTEP_WISH]
-    s.numbers[mv.SUBSTEP] = left if wish >= 0.99 * left else min(wish, 0.5 * left)  # no sliver at the end
+    proposed = s.numbers[mv.PROPOSED_STEP]
+    s.numbers[mv.SUBSTEP] = left if proposed >= 0.99 * left else min(proposed, 0.5 * left)  # no sliver at the end
 
 
 @routine
@@ -145,18 +145,20 @@ def errors(table):
 
 
 @routine
-def judge(table, h):
+def accept_or_reject(table, h):
     """Accepts or rejects the substep that is complete."""
     s = moving_of(table)
     ratio, largest = errors(table)
     if not ratio <= 1.0:
         return reject(table, h, ratio)
     substep = s.numbers[mv.SUBSTEP]
-    wish = s.numbers[mv.SUBSTEP_WISH]
+    proposed = s.numbers[mv.PROPOSED_STEP]
     grow = MOST if ratio == 0.0 else SAFETY * ratio**-PROPORTION * s.numbers[mv.ERROR_BEFORE] ** MEMORY
     proposal = substep * min(1.0 if s.counts[mv.REJECTED] else MOST, max(LEAST, grow))
     # A substep cut short by the end of the step says little about the longer one that was wished for.
-    s.numbers[mv.SUBSTEP_WISH] = max(wish, proposal) if substep < wish and not s.counts[mv.REJECTED] else proposal
+    s.numbers[mv.PROPOSED_STEP] = (
+        max(proposed, proposal) if substep < proposed and not s.counts[mv.REJECTED] else proposal
+    )
     at_end = substep == h - s.numbers[mv.PASSED]
     s.numbers[mv.PASSED] += substep
     s.numbers[mv.ERROR] += largest
@@ -179,9 +181,9 @@ def reject(table, h, ratio):
     """Tries again from where the substep began, with a shorter one."""
     s = moving_of(table)
     shrink = max(LEAST, SAFETY * ratio**-0.2) if math.isfinite(ratio) else LEAST
-    s.numbers[mv.SUBSTEP_WISH] = s.numbers[mv.SUBSTEP] * shrink
+    s.numbers[mv.PROPOSED_STEP] = s.numbers[mv.SUBSTEP] * shrink
     s.counts[mv.REJECTED] = 1
-    if s.numbers[mv.SUBSTEP_WISH] < TINIEST * h:
+    if s.numbers[mv.PROPOSED_STEP] < TINIEST * h:
         return mv.SUBSTEPS_VANISH
     set_substep(s, h)
     go_to_stage(table, 1)

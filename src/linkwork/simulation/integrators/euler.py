@@ -20,7 +20,7 @@ from linkwork.simulation.integrators.chart import DONE, EVALUATE, integrate
 from linkwork.simulation.integrators.variational import discrete_equations, variational
 from linkwork.simulation.integrators.whipping import whips
 from linkwork.simulation.loading.accelerate import AT_END
-from linkwork.simulation.loading.acting import note_joints
+from linkwork.simulation.loading.applied_efforts import record_joints
 from linkwork.simulation.momentum.momentum import (
     add_efforts_of_bases,
     add_impulses,
@@ -68,7 +68,7 @@ def go_straight(s, u, h):
 BY_EULER, BY_VARIATIONAL, BY_EULER_AGAIN = range(3)
 
 _begin_variational, _resume_variational = variational.begin, variational.resume
-_where_variational, _note_variational = variational.where_joints_act, discrete_equations.note_efforts
+_where_variational, _note_variational = variational.where_joints_act, discrete_equations.record_efforts
 
 
 @inlined
@@ -146,16 +146,16 @@ def where_joints_act(table):
 
 
 @routine
-def note_efforts(table, h):
+def record_efforts(table, h):
     """What acted on the joints in the step of h [s] that was just made, but for limits: (1) of `acting`."""
     s = moving_of(table)
     if s.counts[mv.RULE] == BY_VARIATIONAL:
         _note_variational(table, h)
     elif s.counts[mv.IMPLICIT] != 0 and s.counts[mv.MOTORS] > 0:
-        note_joints(table, s.start_q, s.start_v, h, s.saturation_velocity)
+        record_joints(table, s.start_q, s.start_v, h, s.saturation_velocity)
     else:
-        note_joints(table, s.start_q, s.start_v, h if s.counts[mv.IMPLICIT] != 0 else 0.0, s.start_v)
+        record_joints(table, s.start_q, s.start_v, h if s.counts[mv.IMPLICIT] != 0 else 0.0, s.start_v)
 
 
-EULER = Integrator(begin, resume, where_joints_act, note_efforts, take_back=variational.take_back_debt)
-PLAIN_EULER = Integrator(begin, resume_plain, where_joints_act, note_efforts)
+EULER = Integrator(begin, resume, where_joints_act, record_efforts, take_back=variational.take_back_debt)
+PLAIN_EULER = Integrator(begin, resume_plain, where_joints_act, record_efforts)

@@ -20,7 +20,7 @@ from linkwork.simulation import moving as mv
 from linkwork.simulation.energy import energies
 from linkwork.simulation.integrators.chart import DONE, EVALUATE, integrate
 from linkwork.simulation.loading.accelerate import AT_MIDPOINT, load_wrench
-from linkwork.simulation.loading.acting import note_joints
+from linkwork.simulation.loading.applied_efforts import record_joints
 from linkwork.simulation.loading.motor_law import motor_law
 from linkwork.simulation.moving import moving_of
 from linkwork.simulation.stepping.integrator import Integrator
@@ -189,7 +189,7 @@ def power_of_joints(table, h):
             given = s.effort[j] - s.dof[j, DAMPING] * s.u[j]
             if s.counts[mv.MOTORS] > 0 and (kind == HELICAL or kind == COMPOUND):
                 q = s.start_q[s.tree[i, Q] + d] + 0.5 * h * s.u[j]
-                given += motor_law(s.motor, s.strength, s.top_speed, j, q, s.u[j], 0.0, s.u[j])[0]
+                given += motor_law(s.motor, s.effort_limit, s.velocity_limit, j, q, s.u[j], 0.0, s.u[j])[0]
             total += given * s.u[j]
     return total
 
@@ -297,11 +297,11 @@ def at_midpoint(table):
 
 
 @routine
-def note_efforts(table, h):
+def record_efforts(table, h):
     """What acted on the joints in the step of h [s] that was just made: as they are at its middle."""
     s = moving_of(table)
     integrate(s.tree, s.start_q, s.u, 0.5 * h, s.stages[BASIS])
-    note_joints(table, s.stages[BASIS], s.u, 0.0, s.u)
+    record_joints(table, s.stages[BASIS], s.u, 0.0, s.u)
 
 
-IMPLICIT_MIDPOINT = Integrator(begin, resume, at_midpoint, note_efforts)
+IMPLICIT_MIDPOINT = Integrator(begin, resume, at_midpoint, record_efforts)

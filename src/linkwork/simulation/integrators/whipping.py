@@ -14,7 +14,7 @@ them. So it is counted once in EVERY steps, and only where bodies turn fast enou
     Σ gain  ≤  MOST_GAINED max T                                                          (33)  docs/theory/contact.md
 
 is a sum that losses pay for: the energy less its least so far. Parts of steps in which something touches add to it too
-(`simulation.contact_step.balance`). While it is beyond HELD of that bound, steps in flight are variational ones.
+(`simulation.contact_step.balance`). While it is beyond ENOUGH_GAINED of that bound, steps in flight are variational ones.
 """
 
 import math
@@ -73,7 +73,7 @@ def is_soft(s):
     for i in range(s.tree.shape[0]):
         j = s.tree[i, V]
         for d in range(s.tree[i, DOF]):
-            added = s.resistance[j + d, ARMATURE] - s.dof[j + d, ARMATURE]
+            added = s.effective_armature[j + d, ARMATURE] - s.dof[j + d, ARMATURE]
             if added > 0.0:
                 inverse = s.work[i, DINV] if s.tree[i, KIND] == HELICAL else s.dof_work[j + d, D_D + d]
                 soft = soft and added * inverse <= SOFT
@@ -81,7 +81,7 @@ def is_soft(s):
 
 
 MOST_GAINED = 0.003  # part of the largest kinetic energy lately, of all steps together
-HELD = 0.5  # of that: from here on Euler's rule is not used in flight
+ENOUGH_GAINED = 0.5  # of that: from here on Euler's rule is not used in flight
 FADING = 0.999  # of the largest kinetic energy lately, per step
 EVERY = 8  # steps between two counts
 FADED = FADING**EVERY
@@ -126,4 +126,4 @@ def end_flight(s, energy):
 @inlined
 def has_gained(s):
     """Whether steps so far have gained so much that the next flight is not to be made by Euler's rule."""
-    return s.numbers[mv.GAINED] > HELD * MOST_GAINED * s.numbers[mv.LATE_TOP]
+    return s.numbers[mv.GAINED] > ENOUGH_GAINED * MOST_GAINED * s.numbers[mv.LATE_TOP]

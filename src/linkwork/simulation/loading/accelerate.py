@@ -65,18 +65,18 @@ def motor_at(s, i, d, ahead):
     if kind == HELICAL or kind == COMPOUND:
         j = s.tree[i, V] + d
         u = s.saturation_velocity[j] if ahead > 0.0 else s.v[j]
-        return motor_law(s.motor, s.strength, s.top_speed, j, s.q[s.tree[i, Q] + d], s.v[j], ahead, u)
+        return motor_law(s.motor, s.effort_limit, s.velocity_limit, j, s.q[s.tree[i, Q] + d], s.v[j], ahead, u)
     return 0.0, 0.0, 0.0
 
 
 @routine
 def joint_efforts(table, where, h):
-    """Fills `drive` with all efforts on joints, and `resistance` with their armature, by equations (1) and (2)."""
+    """All efforts on joints into `joint_effort`, and their armature into `effective_armature`, by equations (1) and (2)."""
     s = moving_of(table)
     if where == FROM_REST:
         for j in range(s.v.shape[0]):
-            s.drive[j] = s.effort[j] + s.stages[IMPULSE, j]
-            s.resistance[j, ARMATURE] = s.dof[j, ARMATURE]
+            s.joint_effort[j] = s.effort[j] + s.stages[IMPULSE, j]
+            s.effective_armature[j, ARMATURE] = s.dof[j, ARMATURE]
         return
     if where == HALF_WAY:
         h = s.numbers[SUBSTEP]
@@ -86,30 +86,30 @@ def joint_efforts(table, where, h):
         n = s.tree[i, DOF]
         if s.tree[i, KIND] == HELICAL:  # the hot path
             spring = s.dof[j, STIFFNESS] * (s.q[s.tree[i, Q]] - s.rest[s.tree[i, Q]])
-            s.drive[j] = s.effort[j] - s.dof[j, DAMPING] * s.v[j] - spring
+            s.joint_effort[j] = s.effort[j] - s.dof[j, DAMPING] * s.v[j] - spring
         else:
             for d in range(n):
-                s.drive[j + d] = s.effort[j + d]
-            joint_passive_effort(s.tree, s.dof, s.rest, i, s.q, s.v, s.drive)
+                s.joint_effort[j + d] = s.effort[j + d]
+            joint_passive_effort(s.tree, s.dof, s.rest, i, s.q, s.v, s.joint_effort)
         for d in range(j, j + n):
             armature = s.dof[d, ARMATURE]
             stiffness = s.dof[d, STIFFNESS]
             damping = s.dof[d, DAMPING]
             if s.counts[MOTORS] > 0:
                 effort, k, c = motor_at(s, i, d - j, ahead)
-                s.drive[d] += effort
+                s.joint_effort[d] += effort
                 stiffness += k
                 damping += c
             if where == AT_END:
                 armature += h * damping + h * h * stiffness
-                s.drive[d] -= h * stiffness * s.v[d]
+                s.joint_effort[d] -= h * stiffness * s.v[d]
             elif where == HALF_WAY:
                 armature += 0.5 * h * damping + 0.25 * h * h * stiffness
-                s.drive[d] -= 0.5 * h * stiffness * s.v[d]
+                s.joint_effort[d] -= 0.5 * h * stiffness * s.v[d]
             elif where == AT_MIDPOINT:
                 armature += 0.5 * h * damping + 0.25 * h * h * stiffness
-                s.drive[d] += (damping + 0.5 * h * stiffness) * ((1.0 - s.numbers[MU]) * s.v[d] - s.start_v[d])
-            s.resistance[d, ARMATURE] = armature
+                s.joint_effort[d] += (damping + 0.5 * h * stiffness) * ((1.0 - s.numbers[MU]) * s.v[d] - s.start_v[d])
+            s.effective_armature[d, ARMATURE] = armature
 
 
 @inlined
@@ -117,11 +117,11 @@ def changes_law(s, i, d, h, u):
     """Whether the motor of coordinate d of joint i has another law at the velocity u than at its saturation velocity."""
     j = s.tree[i, V] + d
     kind = s.tree[i, KIND]
-    free = s.strength[j] == math.inf and s.top_speed[j] == math.inf and s.motor[j, M_FRICTION] == 0.0
+    free = s.effort_limit[j] == math.inf and s.velocity_limit[j] == math.inf and s.motor[j, M_FRICTION] == 0.0
     if (kind != HELICAL and kind != COMPOUND) or free:
         return False
     effort, stiffness, damping = motor_at(s, i, d, h)
-    other, k, c = motor_law(s.motor, s.strength, s.top_speed, j, s.q[s.tree[i, Q] + d], s.v[j], h, u)
+    other, k, c = motor_law(s.motor, s.effort_limit, s.velocity_limit, j, s.q[s.tree[i, Q] + d], s.v[j], h, u)
     at_strength = k == 0.0 and c == 0.0 and other != effort
     slips = s.motor[j, M_FRICTION] > 0.0 and abs(other - effort) > s.motor[j, M_FRICTION]  # the other way
     return k != stiffness or abs(c - damping) > SAME_LINE * damping or at_strength or slips
@@ -131,7 +131,7 @@ def changes_law(s, i, d, h, u):
 def limited_effort(s, i, d, h, u):
     """Effort of the motor of coordinate d of joint i, within its limits, where the step of h ends with velocity u."""
     j = s.tree[i, V] + d
-    effort, k, c = motor_law(s.motor, s.strength, s.top_speed, j, s.q[s.tree[i, Q] + d], s.v[j], h, u)
+    effort, k, c = motor_law(s.motor, s.effort_limit, s.velocity_limit, j, s.q[s.tree[i, Q] + d], s.v[j], h, u)
     return effort - h * k * u - c * (u - s.v[j])
 
 
@@ -155,25 +155,24 @@ def update_saturation(table, h, is_first):
 
 @routine
 def efforts_at_saturation(table, h):
-    """Fills `drive` with the efforts of motors at v + h q̈ by their present laws."""
+    """Fills `joint_effort` with the efforts of motors at v + h q̈ by their present laws."""
     s = moving_of(table)
     for i in range(s.tree.shape[0]):
         for d in range(s.tree[i, DOF]):
             j = s.tree[i, V] + d
             effort, k, c = motor_at(s, i, d, h)
-            s.drive[j] = effort - h * k * (s.v[j] + h * s.qdd[j]) - c * h * s.qdd[j]
+            s.joint_effort[j] = effort - h * k * (s.v[j] + h * s.qdd[j]) - c * h * s.qdd[j]
 
 
 @routine
 def search_saturation(table, h, is_first, most):
     """Moves `saturation_velocity` to v + h q̈ at first; later towards it, to where a convex function is least, at most
-    so much of the way.
-
-    With τ(u) the efforts of motors, the end u of the step is where M (u - v) / h - r - τ(u) = 0, and no τ rises with its u:
-    the place where a convex function of u is least. Each evaluation is a step of Newton's method towards it, which may go
-    round in circles; going along it to where the slope of that function vanishes does not. The first two terms are linear
-    in u. So their value there, kept in `u`, follows from those at the ends of the steps, where they are the efforts
-    that motors had by their laws, and the impulses of contacts and limits over h: in `drive`.
+    so much of the way. With τ(u) the efforts of motors, the end u of the step is where M (u - v) / h - r - τ(u)
+    = 0, and no τ rises with its u: the place where a convex function of u is least. Each evaluation is a step of Newton's
+    method towards it, which may go round in circles; a search along that step, to where the slope of the function
+    vanishes, does not. The first two terms are linear in u. So their value there, kept in `u`, follows
+    from those at the ends of the steps, where they are the efforts that motors had by their laws, and the
+    impulses of contacts and limits over h: in `joint_effort`.
     """
     s = moving_of(table)
     share = 1.0 if is_first else min(where_slope_vanishes(table, h), most)
@@ -182,7 +181,7 @@ def search_saturation(table, h, is_first, most):
         s.saturation_velocity[j] = (
             end if share == 1.0 else s.saturation_velocity[j] + share * (end - s.saturation_velocity[j])
         )
-        s.u[j] = s.drive[j] if share == 1.0 else s.u[j] + share * (s.drive[j] - s.u[j])
+        s.u[j] = s.joint_effort[j] if share == 1.0 else s.u[j] + share * (s.joint_effort[j] - s.u[j])
 
 
 @routine
@@ -223,7 +222,7 @@ def slope_along(table, h, share):
             for d in range(s.tree[i, DOF]):
                 j = s.tree[i, V] + d
                 way = s.v[j] + h * s.qdd[j] - s.saturation_velocity[j]
-                others = s.u[j] + share * (s.drive[j] - s.u[j])
+                others = s.u[j] + share * (s.joint_effort[j] - s.u[j])
                 slope += way * (others - limited_effort(s, i, d, h, s.saturation_velocity[j] + share * way))
     return slope
 
@@ -328,14 +327,14 @@ def articulate(table, where, h):
     s = moving_of(table)
     joint_efforts(table, where if s.counts[IMPLICIT] != 0 else EXPLICIT, h)
     is_placed = where == AT_END and s.counts[COMPOSITES_READY] != 0  # Euler's rule evaluates where the last step ended
-    velocities_root_to_leaf(s, s.resistance, s.q, s.v, s.drive, s.wrench, s.work, s.dof_work, is_placed)
+    velocities_root_to_leaf(s, s.effective_armature, s.q, s.v, s.joint_effort, s.wrench, s.work, s.dof_work, is_placed)
     apply_loads(table)
     if s.wet.shape[0] > 0:
         apply_fluid(table, h if where == AT_END else 0.0)
     if where == FROM_REST:
         for i in range(s.tree.shape[0]):
-            add_to6(s.work, i, PA, scale6(-2.0 / s.numbers[SUBSTEP], load6(s.change, i, MOMENTUM)))
-    bad, _ = inertias_leaf_to_root(s.tree, s.body, s.resistance, s.work, s.dof_work)
+            add_to6(s.work, i, PA, scale6(-2.0 / s.numbers[SUBSTEP], load6(s.variational_work, i, MOMENTUM)))
+    bad, _ = inertias_leaf_to_root(s.tree, s.body, s.effective_armature, s.work, s.dof_work)
     return bad
 
 

@@ -31,11 +31,11 @@ class Loaded:
         self._loads = LoadTable(model, self)
         self._joints = JointInputs(model, self)
         self._all_motors: Motors | None = None
-        self._steps_judged: set[float] = set()  # [s] steps that the stiffness of joints was compared with
+        self._checked_steps: set[float] = set()  # [s] steps that the stiffness of joints was compared with
 
-    def _judge_stiffness(self, state: State, integrator: str, implicit_joints: bool, h: float) -> None:
+    def _check_stiffness(self, state: State, integrator: str, implicit_joints: bool, h: float) -> None:
         """Warns, once per step length and change of motors, where explicit joint forces are too stiff for the step."""
-        self._steps_judged.add(h)
+        self._checked_steps.add(h)
         if integrator in REACH and not (implicit_joints and integrator == "semi_implicit_euler"):
             with told_in(getattr(self, "units", {})):
                 warn_of_stiff_joints(self.model, state, self._joints.motor, integrator, h)
@@ -173,7 +173,7 @@ class Loaded:
         """
         rows = motor_rows(self.model, joint, position, velocity, stiffness, damping)
         if self._joints.set_motor(joint, rows):
-            self._steps_judged.clear()
+            self._checked_steps.clear()
 
     def clear_motor(self, joint: str) -> None:
         """Takes the motor of a joint away."""

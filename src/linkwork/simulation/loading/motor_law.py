@@ -21,12 +21,12 @@ SLIP = 1e-4  # [rad/s or m/s] speed below which dry friction is proportional to 
 
 
 @inlined
-def motor_law(motor, strength, top_speed, j, q, v, ahead, u):
+def motor_law(motor, effort_limit, velocity_limit, j, q, v, ahead, u):
     """Effort of the motor of a coordinate at (q, v), and what it loses per position and per velocity: (1), (2) and (3).
 
-    Limits and friction are judged at the velocity u, with the position as it will be then, `ahead` [s] later.
+    Limits and friction are taken at the velocity u, with the position as it will be then, `ahead` [s] later.
     """
-    effort, k, d = drive_law(motor, strength, top_speed, j, q, v, ahead, u)
+    effort, k, d = drive_law(motor, effort_limit, velocity_limit, j, q, v, ahead, u)
     friction = motor[j, M_FRICTION]
     if friction > 0.0:
         if abs(u) >= SLIP:  # false where u is not known yet
@@ -39,26 +39,26 @@ def motor_law(motor, strength, top_speed, j, q, v, ahead, u):
 
 
 @inlined
-def drive_law(motor, strength, top_speed, j, q, v, ahead, u):
+def drive_law(motor, effort_limit, velocity_limit, j, q, v, ahead, u):
     """The same without friction: (1) and (2)."""
     k = motor[j, M_STIFFNESS]
     d = motor[j, M_DAMPING]
     effort = k * (motor[j, M_POSITION] - q) + d * (motor[j, M_VELOCITY] - v)
-    if strength[j] == math.inf and top_speed[j] == math.inf:
+    if effort_limit[j] == math.inf and velocity_limit[j] == math.inf:
         return effort, k, d
     pull = k * (motor[j, M_POSITION] - q - ahead * u) + d * motor[j, M_VELOCITY]
-    wish = pull - d * u
-    top = top_speed[j]
+    demand = pull - d * u
+    top = velocity_limit[j]
     if 0.0 < top < math.inf:
         way = 1.0 if u > 0.0 else -1.0
         onset = (1.0 - SPEED_BAND) * top
         if way * u > onset:
-            push = min(way * pull - d * onset, strength[j])
+            push = min(way * pull - d * onset, effort_limit[j])
             if push > d * SPEED_BAND * top:  # otherwise its own damping stops the push before the limit
                 k = 0.0
                 d = push / (SPEED_BAND * top)
-                wish = d * (way * top - u)
+                demand = d * (way * top - u)
                 effort = d * (way * top - v)
-    if abs(wish) > strength[j]:
-        return (strength[j] if wish > 0.0 else -strength[j]), 0.0, 0.0
+    if abs(demand) > effort_limit[j]:
+        return (effort_limit[j] if demand > 0.0 else -effort_limit[j]), 0.0, 0.0
     return effort, k, d

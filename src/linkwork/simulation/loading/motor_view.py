@@ -177,7 +177,7 @@ class Motors(TakesTurns):
         self._engage()
         inputs.motor[self._rows, _COLUMNS[what]] = numbers
         inputs.gains_version += 1
-        self._sim._steps_judged.clear()
+        self._sim._checked_steps.clear()
         inputs.changed(self._bodies)
 
     def _set_target(self, what: str, value: ArrayLike) -> None:

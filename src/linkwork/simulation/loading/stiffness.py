@@ -14,7 +14,7 @@ import numpy as np
 from linkwork.core.arrays import FloatArray
 from linkwork.core.messages.warning import warn_user
 from linkwork.core.units import unit
-from linkwork.dynamics.front import forward_dynamics
+from linkwork.dynamics.api import forward_dynamics
 from linkwork.errors import StateError
 from linkwork.model.layout import DAMPING, STIFFNESS
 from linkwork.model.model import Model

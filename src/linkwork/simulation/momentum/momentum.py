@@ -141,8 +141,8 @@ def add_efforts_of_bases(table, h):
 
 @inlined
 def joint_effort(s, j):
-    """Effort of a joint without armature of its own: what `resistance` holds is what implicit springs give back."""
-    return s.drive[j] - (s.resistance[j, ARMATURE] - s.dof[j, ARMATURE]) * s.qdd[j]
+    """Effort of a joint without armature of its own: what `effective_armature` holds is what implicit springs give back."""
+    return s.joint_effort[j] - (s.effective_armature[j, ARMATURE] - s.dof[j, ARMATURE]) * s.qdd[j]
 
 
 @routine

@@ -34,8 +34,8 @@ def allocate(tables: Sequence[NDArray[Any]], bases: IntArray, tree_of: IntArray,
         gravity=gravity,
         effort=lazy_zeros(nv),
         motor=lazy_zeros(nv, MOTOR_COLUMNS),
-        strength=np.full(nv, np.inf),
-        top_speed=np.full(nv, np.inf),
+        effort_limit=np.full(nv, np.inf),
+        velocity_limit=np.full(nv, np.inf),
         wrench=lazy_zeros(n, 6),
         load=np.zeros((0, LOAD_COLUMNS)),
         load_body=np.zeros(0, dtype=np.int64),
@@ -47,9 +47,9 @@ def allocate(tables: Sequence[NDArray[Any]], bases: IntArray, tree_of: IntArray,
         v=lazy_zeros(nv),
         qdd=lazy_zeros(nv),
         saturation_velocity=lazy_zeros(nv),
-        drive=lazy_zeros(nv),
-        acted=lazy_zeros(nv, mv.EFFORT_PARTS),
-        resistance=lazy_zeros(nv, DOF_COLUMNS),
+        joint_effort=lazy_zeros(nv),
+        applied_efforts=lazy_zeros(nv, mv.EFFORT_PARTS),
+        effective_armature=lazy_zeros(nv, DOF_COLUMNS),
         work=lazy_zeros(n, BODY_WORK),
         dof_work=lazy_zeros(nv, DOF_WORK),
         world=lazy_zeros(n, 12),
@@ -57,8 +57,8 @@ def allocate(tables: Sequence[NDArray[Any]], bases: IntArray, tree_of: IntArray,
         start_v=lazy_zeros(nv),
         u=lazy_zeros(nv),
         stages=lazy_zeros(mv.STAGE_ROWS[method], nq + 1),
-        change=lazy_zeros(n if method in mv.LIKE_VARIATIONAL else 0, mv.CHANGE_COLUMNS),
-        change_dof=lazy_zeros(nv if method in mv.LIKE_VARIATIONAL else 0, mv.CHANGE_DOF_COLUMNS),
+        variational_work=lazy_zeros(n if method in mv.LIKE_VARIATIONAL else 0, mv.VARIATIONAL_COLUMNS),
+        variational_dof_work=lazy_zeros(nv if method in mv.LIKE_VARIATIONAL else 0, mv.VARIATIONAL_DOF_COLUMNS),
         base=bases,
         tree_of=tree_of,
         target_momentum=np.zeros((bases.size, 6)),
@@ -75,12 +75,12 @@ def past_of(moving: Moving) -> dict[str, FloatArray]:
     is_variational = moving.counts[mv.METHOD] == mv.VARIATIONAL
     if not is_variational:
         return {}
-    momenta = moving.change[:, mv.CARRIED_MOMENTUM : mv.CARRIED_MOMENTUM + 6]
-    return {"past": moving.stages[mv.PAST : mv.PAST + mv.PAST_ROWS], "momenta": momenta}
+    momenta = moving.variational_work[:, mv.CARRIED_MOMENTUM : mv.CARRIED_MOMENTUM + 6]
+    return {"past": moving.stages[mv.HISTORY : mv.HISTORY + mv.HISTORY_ROWS], "momenta": momenta}
 
 
 def forget_past(moving: Moving) -> None:
     """The next step begins as the first one does, with no energy made or lost so far."""
-    moving.numbers[mv.STEP_PAST] = 0.0
+    moving.numbers[mv.STEP_HISTORY] = 0.0
     for past in past_of(moving).values():
         past[:] = 0.0

@@ -69,7 +69,7 @@ class MovingLinkage:
         counts[mv.METHOD], counts[mv.IMPLICIT] = method, how.implicit_joints
         counts[mv.KEEPS_MOMENTUM] = self.bases.size > 0 and method == mv.SEMI_IMPLICIT_EULER
         counts[mv.LIMITED] = has_limited_motors(model)
-        numbers[[mv.RTOL, mv.ATOL, mv.SUBSTEP_WISH]] = how.rtol, how.atol, math.inf
+        numbers[[mv.RTOL, mv.ATOL, mv.PROPOSED_STEP]] = how.rtol, how.atol, math.inf
         self.has_noted = False
         self.table: IntArray = np.zeros(0, dtype=np.int64)
         self.describe()
@@ -147,8 +147,8 @@ class MovingLinkage:
             **own,
             "kept_momentum": moving.target_momentum,
             "loop_coordinates": self.constraints.z,
-            "energy_debt": moving.numbers[mv.STEP_PAST],
-            "substep": moving.numbers[mv.SUBSTEP_WISH : mv.SUBSTEP_WISH + 1],
+            "energy_debt": moving.numbers[mv.STEP_HISTORY],
+            "substep": moving.numbers[mv.PROPOSED_STEP : mv.PROPOSED_STEP + 1],
             **past_of(moving),
         }
 
@@ -169,7 +169,7 @@ class MovingLinkage:
 
     def reset(self) -> None:
         """Nothing was stepped yet; coordinates and velocities stay."""
-        self.arrays.numbers[mv.SUBSTEP_WISH] = math.inf
+        self.arrays.numbers[mv.PROPOSED_STEP] = math.inf
         forget_past(self.arrays)
         self.arrays.counts[mv.COMPOSITES_READY] = 0
         if self.model.is_constrained:

@@ -19,14 +19,13 @@ from linkwork.errors import StateError
 Saved = Mapping[str, Any]  # a checkpoint: arrays and plain values by name
 
 LARGEST_COUNT = 2**62  # steps and seconds beyond this are none
-KINDS = {"f": "float64", "i": "int64", "u": "uint8", "iu": "integers"}  # of numbers, in words
 
 
 class Entry(NamedTuple):
     """One array of a checkpoint.
 
     shape: of a dimension its size, or a word: all dimensions of that word in a part have the same size, whatever it is.
-    kind: of its numbers, as in `dtype.kind`; one of these letters. least, most: range that its numbers must be in.
+    kind: of its numbers, `dtype.kind` or the letters of several. least, most: range that its numbers must be in.
     """
 
     name: str

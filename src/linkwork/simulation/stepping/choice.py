@@ -28,6 +28,6 @@ def advance_of(method: int, has_loops: bool) -> Any:
     return _kernels("loops", method).advance_closed if has_loops else _kernels("trees", method).advance_tree
 
 
-def go_on_of(method: int) -> Any:
-    """go_on(table, h, status, bad, is_given), which makes steps in parts: `driver.make_go_on`."""
-    return _kernels("loops", method).go_on
+def advance_stage_of(method: int) -> Any:
+    """advance_stage(table, h, status, bad, is_given), which makes steps in parts: `driver.make_advance_stage`."""
+    return _kernels("loops", method).advance_stage

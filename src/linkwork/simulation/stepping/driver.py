@@ -3,8 +3,8 @@
 `make_loop` makes the loop over steps; all others are made of it. `make_advance` puts an integrator and a way to evaluate
 together. What it returns makes n steps without leaving compiled code, and is compiled with that integrator alone. A step
 that fails is taken back: the state is that of the last good one. Steps with contact (`contact_step.driver`), and what a run
-does between two steps, are other steps in the same loop. `make_go_on` makes a step in parts, for forces and accelerations
-that come from Python, where the loop itself runs as Python (`from_python`).
+does between two steps, are other steps in the same loop. `make_advance_stage` makes a step in parts, for forces and
+accelerations that come from Python, where the loop itself runs as Python (`from_python`).
 
 Stages, arrays and files, in order: docs/theory/step.md.
 """
@@ -119,7 +119,7 @@ def make_loop(step: Any) -> Any:
     return loop
 
 
-def make_steps(step: Any, begin_steps: Any, end_steps: Any, note_efforts: Any) -> Any:
+def make_steps(step: Any, begin_steps: Any, end_steps: Any, record_efforts: Any) -> Any:
     """advance(table, h, n), which is `make_loop` of compiled code with what comes before and after: `Integrator`."""
     loop = make_loop(step)
 
@@ -130,7 +130,7 @@ def make_steps(step: Any, begin_steps: Any, end_steps: Any, note_efforts: Any) -
         status, made = loop(table, h, n)
         end_steps(table, status, made)
         if is_made(status):
-            note_efforts(table, h)
+            record_efforts(table, h)
         restore_mode(mode)
         return status, made
 
@@ -140,18 +140,18 @@ def make_steps(step: Any, begin_steps: Any, end_steps: Any, note_efforts: Any) -
 def make_advance(integrator: Integrator, evaluate: Any = None, close: Any = nothing_to_close, again: Any = None) -> Any:
     """advance(table, h, n), up to n steps of h [s]: OK or why it stopped, and the number of steps that were made."""
     step = make_step(integrator, evaluate, close, again)
-    return make_steps(step, integrator.begin_steps, integrator.end_steps, integrator.note_efforts)
+    return make_steps(step, integrator.begin_steps, integrator.end_steps, integrator.record_efforts)
 
 
-def make_go_on(integrator: Integrator, evaluate: Any, close: Any, again: Any = None) -> Any:
-    """go_on(table, h, status, bad, is_given): a step of h [s] up to where Python is asked for forces: EVALUATE then.
+def make_advance_stage(integrator: Integrator, evaluate: Any, close: Any, again: Any = None) -> Any:
+    """advance_stage(table, h, status, bad, is_given): a step of h [s] up to where Python gives forces: EVALUATE then.
 
-    status: BEGIN at first, then EVALUATE; END after the last of some steps, to note what acted in it. bad: OK, or why
+    status: BEGIN at first, then EVALUATE; END after the last of some steps, to record what acted in it. bad: OK, or why
     Python found no forces. is_given: Python has put accelerations into `qdd`; otherwise they are evaluated here. Returns OK
     or a failure where the step has ended.
     """
     begin, resume, where_joints_act = integrator.begin, integrator.resume, integrator.where_joints_act
-    stays_at_q, note_efforts = integrator.stays_at_q, integrator.note_efforts
+    stays_at_q, record_efforts = integrator.stays_at_q, integrator.record_efforts
     finish = make_finish(integrator)
     evaluate = evaluate if again is None else make_evaluate_where(integrator, evaluate, again)
 
@@ -160,9 +160,9 @@ def make_go_on(integrator: Integrator, evaluate: Any, close: Any, again: Any = N
         return bad if is_given or bad != mv.OK else evaluate(table, where_joints_act(table), h)
 
     @routine
-    def go_on(table, h, status, bad, is_given):
+    def advance_stage(table, h, status, bad, is_given):
         if status == END:
-            note_efforts(table, h)
+            record_efforts(table, h)
             return mv.OK
         if status == BEGIN:
             save_start(table)
@@ -177,4 +177,4 @@ def make_go_on(integrator: Integrator, evaluate: Any, close: Any, again: Any = N
             status = close(table)
         return finish(table, status)
 
-    return go_on
+    return advance_stage

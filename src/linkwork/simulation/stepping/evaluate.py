@@ -8,7 +8,7 @@ from linkwork.core.jit import inlined, kernel, routine
 from linkwork.simulation.loading.accelerate import AT_END, EXPLICIT, accelerate, update_saturation
 from linkwork.simulation.moving import IMPLICIT, LIMITED, MOTORS, OK, moving_of
 
-MOST_JUDGEMENTS = 25  # evaluations for the limits of motors; few steps need more than two
+MOST_SATURATION_UPDATES = 25  # evaluations for the limits of motors; few steps need more than two
 
 
 @inlined
@@ -26,7 +26,7 @@ def make_evaluate(accelerate: Any) -> Any:
         """Each repetition is a step of Newton's method. Returns OK, or a body or loop that failed."""
         bad = accelerate(table, where, h)
         if motors_may_saturate(table, where):
-            for turn in range(MOST_JUDGEMENTS):
+            for turn in range(MOST_SATURATION_UPDATES):
                 if bad != OK or not update_saturation(table, h, turn == 0):
                     break
                 bad = accelerate(table, where, h)

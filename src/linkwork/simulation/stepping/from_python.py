@@ -21,15 +21,15 @@ _loop = make_loop(_call)  # the loop of all steps, as Python
 
 
 def step_in_parts(
-    go_on: Any, table: Any, h: float, refresh: Callable[[], None], accelerate: Callable[[], None] | None = None
+    advance_stage: Any, table: Any, h: float, refresh: Callable[[], None], accelerate: Callable[[], None] | None = None
 ) -> Ended:
     """One step of h [s] or none.
 
-    go_on: of `choice.go_on_of`. refresh() brings forces up to date before every evaluation; accelerate() then puts
-    accelerations into `qdd`, or compiled code evaluates them.
+    advance_stage: of `choice.advance_stage_of`. refresh() brings forces up to date before every evaluation; accelerate()
+    then puts accelerations into `qdd`, or compiled code evaluates them.
     """
     fault: LinkworkError | None = None
-    status = go_on(table, h, BEGIN, OK, False)
+    status = advance_stage(table, h, BEGIN, OK, False)
     while status == EVALUATE:
         bad, fault = OK, None
         try:
@@ -38,13 +38,13 @@ def step_in_parts(
                 accelerate()
         except LinkworkError as error:
             bad, fault = OVERFLOW, error
-        status = go_on(table, h, EVALUATE, bad, accelerate is not None)
+        status = advance_stage(table, h, EVALUATE, bad, accelerate is not None)
     return status, fault
 
 
-def note_efforts(go_on: Any, table: Any, h: float) -> None:
-    """Notes what acted on the joints in the last of some steps."""
-    go_on(table, h, END, OK, False)
+def record_efforts(advance_stage: Any, table: Any, h: float) -> None:
+    """Records what acted on the joints in the last of some steps."""
+    advance_stage(table, h, END, OK, False)
 
 
 def advance_in_python(

@@ -1,7 +1,7 @@
 """Where a step begins: saved, and put back where the step fails."""
 
 from linkwork.core.jit import inlined, routine
-from linkwork.simulation.moving import COMPOSITES_READY, MOTORS, SUBSTEP_WISH, WISH_BEFORE, moving_of
+from linkwork.simulation.moving import COMPOSITES_READY, MOTORS, PROPOSED_STEP, PROPOSED_STEP_BEFORE, moving_of
 from linkwork.spatial.memory import load6, store6
 
 
@@ -30,10 +30,10 @@ def put_back(s, q, v, momentum):
 
 @routine
 def save_start(table):
-    """Saves the state, the momentum to keep and the length of substeps; laws of motors begin anew."""
+    """Saves the state, the momentum to keep and the length of substeps; laws of motors begin at its velocities."""
     s = moving_of(table)
     save_state(s, s.start_q, s.start_v, s.start_momentum)
-    s.numbers[WISH_BEFORE] = s.numbers[SUBSTEP_WISH]
+    s.numbers[PROPOSED_STEP_BEFORE] = s.numbers[PROPOSED_STEP]
     if s.counts[MOTORS] > 0:
         for k in range(s.v.shape[0]):
             s.saturation_velocity[k] = s.v[k]  # few motors come to their limits, or leave them, within a step
@@ -44,7 +44,7 @@ def take_back_state(table):
     """Puts back what `save_start` saved."""
     s = moving_of(table)
     put_back(s, s.start_q, s.start_v, s.start_momentum)
-    s.numbers[SUBSTEP_WISH] = s.numbers[WISH_BEFORE]
+    s.numbers[PROPOSED_STEP] = s.numbers[PROPOSED_STEP_BEFORE]
 
 
 @routine

@@ -15,7 +15,7 @@ import numpy as np
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import not_negative, positive, shown, whole
 from linkwork.core.messages.describe import described, tabled
-from linkwork.dynamics.front import forward_dynamics
+from linkwork.dynamics.api import forward_dynamics
 from linkwork.dynamics.inputs import as_model, as_state
 from linkwork.dynamics.quantities.motion import energy
 from linkwork.errors import StateError

@@ -74,7 +74,7 @@ def color_noise(s, i, noise, root):
 
 
 @kernel
-def relax_velocities(table, noise, joint_noise, still, root, kept):
+def relax_velocities(table, noise, joint_noise, still, root, decay):
     """v ← kept · v + √(1 - kept²) ξ. noise (n, 6), joint_noise (nv,): white, overwritten; root: √(kT); still: three zeros.
 
     Returns OK (-1), or a body whose joint resists with no inertia. Accelerations of the last step stay as they are.
@@ -84,17 +84,17 @@ def relax_velocities(table, noise, joint_noise, still, root, kept):
         color_noise(s, i, noise, root)
     for d in range(s.v.shape[0]):
         armature = s.dof[d, ARMATURE]
-        s.resistance[d, ARMATURE] = armature
-        s.drive[d] = root * math.sqrt(armature) * joint_noise[d]
+        s.effective_armature[d, ARMATURE] = armature
+        s.joint_effort[d] = root * math.sqrt(armature) * joint_noise[d]
         s.u[d] = 0.0
-    velocities_root_to_leaf(s, s.resistance, s.q, s.u, s.drive, noise, s.work, s.dof_work, False)
-    bad, _ = inertias_leaf_to_root(s.tree, s.body, s.resistance, s.work, s.dof_work)
+    velocities_root_to_leaf(s, s.effective_armature, s.q, s.u, s.joint_effort, noise, s.work, s.dof_work, False)
+    bad, _ = inertias_leaf_to_root(s.tree, s.body, s.effective_armature, s.work, s.dof_work)
     if bad >= 0:
         return bad
     accelerations_root_to_leaf(s.tree, s.body, still, s.work, s.dof_work, s.u)
-    share = math.sqrt(1.0 - kept * kept)
+    share = math.sqrt(1.0 - decay * decay)
     for d in range(s.v.shape[0]):
-        s.v[d] = kept * s.v[d] + share * s.u[d]
+        s.v[d] = decay * s.v[d] + share * s.u[d]
     return -1
 
 
@@ -123,7 +123,9 @@ class Thermostat:
         n, nv = model.n_bodies, model.nv
         self._noise, self._still = np.zeros(6 * n + nv), np.zeros(3)
         self._root = math.sqrt(settings.boltzmann * settings.temperature)
-        self._held = loop_plan(model).count if model.is_constrained else 0  # velocities that constraints take away
+        self._constrained = (
+            loop_plan(model).count if model.is_constrained else 0
+        )  # velocities that constraints take away
         self._fixman: Any = None
         if settings.fixman:
             FixmanPotential(model, settings.temperature, settings.boltzmann)  # refuses joints it does not know
@@ -140,10 +142,10 @@ class Thermostat:
         size = 6 * bodies + velocities
         self.rng.standard_normal(out=self._noise[:size])
         noise, joint_noise = self._noise[: 6 * bodies].reshape(bodies, 6), self._noise[6 * bodies : size]
-        kept = math.exp(-self.settings.friction * h)
-        status = int(relax_velocities(table, noise, joint_noise, self._still, self._root, kept))
+        decay = math.exp(-self.settings.friction * h)
+        status = int(relax_velocities(table, noise, joint_noise, self._still, self._root, decay))
         if status == OK and self.model.is_constrained:
-            status, self._held = fit_velocities(table)
+            status, self._constrained = fit_velocities(table)
         return status
 
     def efforts(self, moving: Moving, bodies: int, velocities: int) -> FloatArray:
@@ -162,7 +164,7 @@ class Thermostat:
 
     def temperature(self, kinetic: float, velocities: int) -> float:
         """2 E_kin / (f k) [K], with f the velocities that constraints leave free."""
-        free = velocities - self._held
+        free = velocities - self._constrained
         return 2.0 * kinetic / (free * self.settings.boltzmann) if free > 0 else math.nan
 
     # ------------------------------------------------------------------------------------------------------ checkpoints

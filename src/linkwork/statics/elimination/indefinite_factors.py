@@ -56,12 +56,12 @@ def eigen_scaled(A, S, root, values, vectors):
         for j in range(p):
             S[i, j] /= root[i] * root[j]
     for _ in range(SWEEPS):
-        off, whole = 0.0, 0.0
+        off, trace = 0.0, 0.0
         for i in range(p):
-            whole += abs(S[i, i])
+            trace += abs(S[i, i])
             for j in range(i):
                 off = max(off, abs(S[i, j]))
-        if not off > 1e-17 * whole:
+        if not off > 1e-17 * trace:
             break
         for i in range(1, p):
             for j in range(i):

@@ -23,7 +23,7 @@ from linkwork.spatial.simd import (
     vstore,
     wrench_rows_to_parent,
 )
-from linkwork.statics.elimination.solve import KEPT, ROWS, given_efforts
+from linkwork.statics.elimination.solve import NEEDS_TWIST, ROWS, given_efforts
 from linkwork.statics.elimination.workspace import P_, R_
 
 
@@ -65,7 +65,7 @@ def momenta_to_leaves(arrays, place, added, x, sides, first, last):
     tree, body = arrays.tree, arrays.body
     for i in range(tree.shape[0]):
         if 0 <= tree[i, PARENT] < i - 1:
-            sides.flags[tree[i, PARENT]] = KEPT
+            sides.flags[tree[i, PARENT]] = NEEDS_TWIST
     twist = no_rows()
     for i in range(tree.shape[0]):
         parent, j = tree[i, PARENT], tree[i, V]
@@ -80,7 +80,7 @@ def momenta_to_leaves(arrays, place, added, x, sides, first, last):
         else:
             for d in range(j, j + tree[i, DOF]):
                 twist = add_outer(twist, load6(place.S, d, 0), given_efforts(x, d, first, last))
-        if sides.flags[i] & KEPT:
+        if sides.flags[i] & NEEDS_TWIST:
             store_rows(sides.twist, ROWS * i, twist)
         sides.flags[i] = 0
         momentum = rigid_times_twist(load10(body, i, INERTIA), twist)

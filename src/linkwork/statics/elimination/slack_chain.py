@@ -152,16 +152,16 @@ def gradient(links, count, d, F, small):
 
 
 @routine
-def end_force(links, count, d, whole, total):
+def end_force(links, count, d, length, total):
     """F at the minimum of Φ, and whether it was found."""
     small = ROUND * total
     F = ZERO3
     for k in range(count):
         F = sub3(F, scale3(1.0 / count, load3(links, k, LOAD)))
-    F = add3(F, scale3(0.3 * total / whole, d))
+    F = add3(F, scale3(0.3 * total / length, d))
     value, slope, H = gradient(links, count, d, F, small)
     for _ in range(STEPS):
-        if length3(slope) <= ENOUGH * whole:
+        if length3(slope) <= ENOUGH * length:
             return F, True
         inverse, _ = invert_three(H)
         x = scale3(-1.0, symvec3(inverse, slope))
@@ -237,19 +237,19 @@ def hang_between(arrays, acting, place, end, points, loads, joints, links, x):
     count = list_links(arrays, place, end, point_in_world(place, end, load3(points, 0, 0)), loads, joints, links)
     if count < 2:
         return False, ZERO3
-    whole, total = 0.0, 0.0
+    length, total = 0.0, 0.0
     for k in range(count):
-        whole += links[k, LENGTH]
+        length += links[k, LENGTH]
         total = max(total, length3(load3(links, k, LOAD)))
     for k in range(count):
-        if links[k, LENGTH] < NOTHING * whole:
+        if links[k, LENGTH] < NOTHING * length:
             links[k, LENGTH] = 0.0
     i = joints[count - 1]
     first = point_in_world(place, i, load3(arrays.body, i, CENTER))
     d = sub3(load3(points, 1, 0), first)
-    if not (total > 0.0 and length3(d) < TAUT * whole):
+    if not (total > 0.0 and length3(d) < TAUT * length):
         return False, ZERO3
-    F, found = end_force(links, count, d, whole, total)
+    F, found = end_force(links, count, d, length, total)
     if found:
         turn_links(arrays, place, joints, links, count, F, x)
     return found, F

@@ -43,7 +43,7 @@ from linkwork.spatial.vectors import angular, dot6, linear
 from linkwork.statics.elimination.workspace import INVERSE, P_, R_, S_, U_
 
 ROWS = 6 * LANES  # numbers of the wrenches or twists of one body
-WAITS, KEPT = 1, 2  # flags of a body: a wrench on it is in memory; its twist is to be
+WAITS, NEEDS_TWIST = 1, 2  # flags of a body: a wrench on it is in memory; its twist is to be
 
 
 class Sides(NamedTuple):
@@ -99,7 +99,7 @@ def start_pushes(sides, pushes, first, last):
     for b in range(m):
         i = pushes.bodies[b]
         if i >= 0:
-            sides.flags[i] = WAITS | KEPT
+            sides.flags[i] = WAITS | NEEDS_TWIST
             store_rows(sides.wrench, ROWS * i, no_rows())
     if m == 0:
         return
@@ -140,7 +140,7 @@ def push_to_root(tree, pose, factors, sides, right, first, last):
             else:
                 if sides.flags[parent] & WAITS:
                     carried = add_rows(carried, load_rows(sides.wrench, ROWS * parent))
-                sides.flags[parent] = WAITS | KEPT
+                sides.flags[parent] = WAITS | NEEDS_TWIST
                 store_rows(sides.wrench, ROWS * parent, carried)
 
 
@@ -163,7 +163,7 @@ def move_to_leaves(tree, pose, factors, back, sides, x, first, last):
             y, moved = move_lanes(load6(factors, j + d, S_), load6(factors, j + d, back), 1.0, y, above, moved)
             for k in range(first, last):
                 x[k, j + d] = lane(y, k - first)
-        if sides.flags[i] & KEPT:
+        if sides.flags[i] & NEEDS_TWIST:
             store_rows(sides.twist, ROWS * i, moved)
         sides.flags[i] = 0
         alone = get_lane(moved, 0)

@@ -42,7 +42,7 @@ from linkwork.statics.elimination.stream_leaves import add_row_block, own_block,
 from linkwork.statics.elimination.workspace import INVERSE, P_, R_, S_, U_, W_, WRENCH
 
 NO_DIAGONAL = np.zeros(0)
-HELD = 1e12  # times the largest pivot of its joint: a rotation that is held
+LOCKING = 1e12  # times the largest pivot of its joint: a rotation that is held
 
 
 class StreamWork(NamedTuple):
@@ -185,7 +185,7 @@ def hold_roll(D, hold):
         for c in range(3):
             D[softest, c] = 0.0
             D[c, softest] = 0.0
-        D[softest, softest] = HELD * largest
+        D[softest, softest] = LOCKING * largest
 
 
 @routine

@@ -96,7 +96,7 @@ def eliminate_1dof(body, place, work, i, j, parent, exact, more):
     s = helical_twist(body, i)
     U, D = pivot(A, B, C, s, more)
     U = sub6(U, scale6(0.5 * exact, cross_force(s, load6(work.body, i, WRENCH))))
-    whole = largest_pivot(s, abs(A[0]) + abs(A[3]) + abs(A[5]), abs(C[0]) + abs(C[3]) + abs(C[5])) + abs(more)
+    most = largest_pivot(s, abs(A[0]) + abs(A[3]) + abs(A[5]), abs(C[0]) + abs(C[3]) + abs(C[5])) + abs(more)
     d = 1.0 / D
     store6(work.factors, j, S_, s)
     store6(work.factors, j, U_, scale6(d, U))
@@ -104,7 +104,7 @@ def eliminate_1dof(body, place, work, i, j, parent, exact, more):
     if parent >= 0:
         A, B, C = subtract_outer(A, B, C, U, d)
         add_to_parent(place, work, i, parent, A, B, C)
-    return D / whole
+    return D / most
 
 
 @routine

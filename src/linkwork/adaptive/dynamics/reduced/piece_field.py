@@ -74,11 +74,11 @@ class PieceField:
         n = model.n_bodies
         self.field = field
         self._attaches = isinstance(field, ClusterField)
-        self.whole = field.copy() if self._attaches else field  # every body by itself
+        self.on_bodies = field.copy() if self._attaches else field  # every body by itself
         self.energy = 0.0
         self.metric_wrenches = np.zeros((n, 6))  # on all bodies, at the last update
         self._offset = 0.0  # energy of what is left out inside pieces
-        self._whole_energy = np.nan  # at the present coordinates, NaN where it is not known
+        self._energy_on_bodies = np.nan  # at the present coordinates, NaN where it is not known
         self._piece, self._pose = np.full(n, -2, dtype=np.int64), np.zeros((n, 12))
         self._new_piece, self._new_pose = self._piece.copy(), self._pose.copy()
         self._pieces, self._rows, self._has_new_pieces = 0, 0, True  # rows: of all clusters, the world's included
@@ -90,7 +90,7 @@ class PieceField:
     def find_metric_wrenches(self, moving: IntArray) -> None:
         """Wrenches on all bodies at the present coordinates, for the metric of the fully articulated linkage."""
         self._place(moving)
-        self._whole_energy = self.whole.wrenches(self._poses, self.metric_wrenches)
+        self._energy_on_bodies = self.on_bodies.wrenches(self._poses, self.metric_wrenches)
 
     def find_present_wrenches(self, moving: IntArray) -> None:
         """The same after `evaluate` at the present coordinates, without another evaluation."""
@@ -124,19 +124,19 @@ class PieceField:
         if self._has_new_pieces:
             self._place(moving)
             everything = self.metric_wrenches
-            if np.isnan(self._whole_energy):
+            if np.isnan(self._energy_on_bodies):
                 everything = self._wrenches
-                self._whole_energy = self.whole.wrenches(self._poses, everything)
+                self._energy_on_bodies = self.on_bodies.wrenches(self._poses, everything)
             self.field.attach_to_pieces(np.where(self._piece == WORLD, self._pieces, self._piece), self._pose)
-            self._offset = self._whole_energy - self._evaluate_on_pieces(arrays)
+            self._offset = self._energy_on_bodies - self._evaluate_on_pieces(arrays)
             self.field.wrenches_on_bodies(self._poses, self._inside)
             np.subtract(everything, self._inside, out=self._inside)
             self._has_new_pieces = False
-            self.energy = self._whole_energy
+            self.energy = self._energy_on_bodies
         else:
             place_bodies(moving)
             self.energy = self._evaluate_on_pieces(arrays) + self._offset
-        self._whole_energy = np.nan
+        self._energy_on_bodies = np.nan
         np.add(self._loads, self._piece_wrenches[: self._pieces], out=arrays.wrench[: self._pieces])
 
     def _evaluate_on_pieces(self, arrays: Moving) -> float:

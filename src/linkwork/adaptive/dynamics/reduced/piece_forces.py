@@ -21,8 +21,8 @@ from linkwork.simulation.loading.loads import LoadTable
 from linkwork.simulation.momentum.momentum import read_momentum
 from linkwork.simulation.parts.moving_linkage import MovingLinkage
 from linkwork.simulation.parts.python_forces import PythonForces
-from linkwork.simulation.stepping.choice import go_on_of
-from linkwork.simulation.stepping.from_python import Ended, advance_in_python, note_efforts, step_in_parts
+from linkwork.simulation.stepping.choice import advance_stage_of
+from linkwork.simulation.stepping.from_python import Ended, advance_in_python, record_efforts, step_in_parts
 from linkwork.simulation.thermal.langevin import Langevin
 
 
@@ -120,13 +120,13 @@ class PieceForces(PythonForces):
 
     def advance(self, h: float, n: int) -> tuple[int, int, LinkworkError | None]:
         """Up to n steps of h [s]: OK or why it stopped, the steps made, an error on the way."""
-        go_on, moving = go_on_of(self._method), self._moving
+        advance_stage, moving = advance_stage_of(self._method), self._moving
 
         def step(h: float) -> Ended:
-            return step_in_parts(go_on, moving.table, h, self.refresh)
+            return step_in_parts(advance_stage, moving.table, h, self.refresh)
 
         found = advance_in_python(step, h, n, self.after_step)
-        note_efforts(go_on, moving.table, h)
+        record_efforts(advance_stage, moving.table, h)
         return found
 
     def after_step(self, h: float) -> None:

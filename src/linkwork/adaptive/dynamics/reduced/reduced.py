@@ -31,14 +31,14 @@ VELOCITY_ROWS = tuple(
         "dof",
         "effort",
         "motor",
-        "strength",
-        "top_speed",
+        "effort_limit",
+        "velocity_limit",
         "v",
         "qdd",
         "saturation_velocity",
-        "drive",
-        "acted",
-        "resistance",
+        "joint_effort",
+        "applied_efforts",
+        "effective_armature",
         "dof_work",
         "start_v",
         "u",
@@ -212,8 +212,8 @@ def copy_joints(table, mechanism, run, reduced):
             s.v[j + d] = run.v[source]
             s.qdd[j + d] = run.qdd[source]
             s.effort[j + d] = run.effort[source]
-            s.strength[j + d] = mechanism.strength[source]
-            s.top_speed[j + d] = mechanism.top_speed[source]
+            s.effort_limit[j + d] = mechanism.effort_limit[source]
+            s.velocity_limit[j + d] = mechanism.velocity_limit[source]
             for e in range(DOF_COLUMNS):
                 s.dof[j + d, e] = mechanism.dof[source, e]
                 s.motor[j + d, e] = run.motor[source, e]

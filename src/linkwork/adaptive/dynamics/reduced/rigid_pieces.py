@@ -133,7 +133,7 @@ def place_nodes(table, plan, mechanism, c, run, reduced):
                 Ri, pi = joint_pose(c, i)
                 Ri, pi = compose_pose(Ru, pu, Ri, pi)
                 stand(reduced, lower, upper, Ri, pi)
-                potential += joint_spring_energy(mechanism.whole_tree, mechanism.dof, mechanism.rest, i, run.q)
+                potential += joint_spring_energy(mechanism.model_tree, mechanism.dof, mechanism.rest, i, run.q)
         else:
             if kind == BODY:
                 potential += add_rigid(s, piece, R, p, load10(mechanism.body, i, INERTIA))

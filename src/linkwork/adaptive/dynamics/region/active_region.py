@@ -1,12 +1,10 @@
-"""The active region of an adaptive simulation: which joints move, the linkage gathered from them, pins, checkpoints."""
+"""The active region of an adaptive simulation: which joints move, the linkage gathered from them, and pins."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from linkwork.adaptive import workspace as ws
 from linkwork.adaptive.adaptive_tree import AdaptiveTree
@@ -17,8 +15,6 @@ from linkwork.adaptive.dynamics.region import choice, region
 from linkwork.adaptive.dynamics.region.ahead import Ahead
 from linkwork.adaptive.dynamics.region.floor import ENTRIES as FLOOR_ENTRIES
 from linkwork.adaptive.dynamics.region.pins import Pins
-from linkwork.adaptive.dynamics.region.turns import HAS_TURN
-from linkwork.assembly.node_table import UP
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.loops.system import constrained_bodies
 from linkwork.model.layout import DOF, FREE, KIND, PARENT, V
@@ -27,14 +23,12 @@ from linkwork.simulation import moving as mv
 from linkwork.simulation.loading.loads import LoadTable
 from linkwork.simulation.parts.joint_inputs import JointInputs
 from linkwork.simulation.parts.moving_linkage import MovingLinkage
-from linkwork.simulation.parts.part import Entry, Saved, copies, entry_of, write
 
 NO_SETTINGS = np.zeros(choice.SETTINGS)
 LEAVING_JOINTS = (region.RENEW_REGION, region.REFRESH, region.ASSEMBLE, region.CLOSE)  # tasks
 CLOSED_PER_STEP = 4  # nodes: columns and factor of one take about as long as `aba` of forty joints
 MARKS = ws.STALE | ws.RENEW | ws.DIRTY  # of nodes in which something changed
 JOINT_MARKS = ws.STALE | ws.DIRTY  # in which only efforts changed
-OF_RUN = ("q", "v", "qdd", "metric_sums", "counts", "waits", "turns", "wrench")  # arrays that a checkpoint keeps
 
 
 class ActiveRegion:
@@ -42,12 +36,10 @@ class ActiveRegion:
 
     pins: joints that users keep active or inactive. ahead: what is assembled of the next update. updates: how often it was
     chosen so far.
-    fail(status, body): raises the error that says why a region could not be formed. finished(status): told when an update
-    that was left PENDING is finished.
+    fail(status, body): raises the error that says why a region could not be formed. after_update(status): called
+    when an update that was left PENDING is finished.
     Whoever has one says when the region is chosen and when steps are made.
     """
-
-    fault = "the checkpoint is damaged: its nodes, pins and counts do not fit the model or each other."
 
     def __init__(
         self,
@@ -58,12 +50,12 @@ class ActiveRegion:
         loads: LoadTable,
         joints: JointInputs,
         fail: Callable[[int, int], None],
-        finished: Callable[[int], None],
+        after_update: Callable[[int], None],
     ):
         self.model: Model = moving.model
         self.tree, self.reduced, self.moving = tree, reduced, moving
-        self._forces, self._loads, self._joints, self._fail = forces, loads, joints, fail
-        self._finished = finished
+        self.forces, self._loads, self._joints, self._fail = forces, loads, joints, fail
+        self._after_update = after_update
         self.pins = Pins(self.model, tree)
         self.updates = 0
         self.floor = np.zeros(FLOOR_ENTRIES)  # what rounding may have done at the last update: see `floor`
@@ -76,7 +68,7 @@ class ActiveRegion:
             False  # whether the last floor was carried on and too small to matter: so will be the next
         )
         self._closing = np.zeros(choice.SETTINGS)
-        self._has_contact = moving.contact is not None and moving.contact.contact is not None
+        self.has_contact = moving.contact is not None and moving.contact.contact is not None
         reduced.counts[FIRST_FORCE] = constrained_bodies(self.model).size
         self._kernels_of_updates: tuple[int, ...] = ()  # addresses, see `updating`
         if moving.contact is not None:
@@ -93,12 +85,12 @@ class ActiveRegion:
         settings: FloatArray | None = None,
     ) -> None:
         """A task of `region.perform`, and what follows from it for forces from Python and contact."""
-        self.settle()
+        self.complete_update()
         leaves_joints = task in LEAVING_JOINTS
         if not leaves_joints:
             self.moving.has_noted = False  # other joints may move from now on
         self._changes_are_few = self._is_renewed = False
-        self.reduced.counts[HAS_WRENCHES] = self._loads.has_fixed or self._forces.field is not None
+        self.reduced.counts[HAS_WRENCHES] = self._loads.has_fixed or self.forces.field is not None
         given = NO_SETTINGS if settings is None else settings
         if settings is not None:
             settings[choice.READY] = self.ahead.still_ready()
@@ -111,20 +103,20 @@ class ActiveRegion:
             self._fail(status, status)
         if task in (region.PREPARE, region.CLOSE):
             return
-        self._forces.follow_pieces()
-        if self.moving.contact is None or self._has_contact or leaves_joints:
+        self.forces.follow_pieces()
+        if self.moving.contact is None or self.has_contact or leaves_joints:
             return
-        if not self.tree.run.counts[ws.KEPT]:
+        if not self.tree.run.counts[ws.UNCHANGED]:
             self._in_contact.follow_limits(self.tree.table, self.moving.table)
 
     def _call(self, task: int, joint: int, settings: FloatArray) -> int:
-        perform = self._in_contact.perform_touching if self._has_contact else region.perform
+        perform = self._in_contact.perform_touching if self.has_contact else region.perform
         return int(perform(self.tree.table, self.moving.table, task, joint, settings))
 
     def update(self, settings: FloatArray, few_at_a_time: bool, later: bool) -> None:
         """Chooses the region by `settings`. few_at_a_time: nodes that become rigid are closed in the steps that follow.
 
-        later: where joints are stopped, the bound is left to `settle`.
+        later: where joints are stopped, the bound is left to `complete_update`.
         """
         settings[choice.CLOSED] = 0.0 if few_at_a_time else choice.ALL_AT_ONCE
         settings[choice.LATER] = later
@@ -142,13 +134,13 @@ class ActiveRegion:
         """Whether the bound of the last update is still to be measured."""
         return self._pending is not None
 
-    def settle(self) -> None:
+    def complete_update(self) -> None:
         """Finishes an update that was left PENDING, at the state that it was made at; before what it rests on changes."""
         settings, self._pending = self._pending, None
         if settings is not None:
             status = self._call(region.FINISH, -1, settings)
             self.are_waiting = settings.item(choice.WAITING) > 0
-            self._finished(status)
+            self._after_update(status)
 
     def begin_turns(self, settings: FloatArray, every: int, since: int, made: int, later: bool) -> None:
         """Steps with contact make the updates between them by `settings` until `end_turns`: `ContactState.begin_turns`.
@@ -198,7 +190,7 @@ class ActiveRegion:
         self.prepare()
         self.tree.hold_loops_open()
         region.open_moving(self.tree.table)
-        self._want_what_moves_others()
+        self.want_what_moves_others()
         self.perform(region.BEGIN)
         self.keep_present_momentum()
 
@@ -206,11 +198,11 @@ class ActiveRegion:
         run = self.tree.run
         if self.model.n_bodies:
             root = self.tree.plan.nodes.shape[0] - 1
-            run.held_open[root] = max(1, run.held_open[root])  # the root is always open
+            run.required_open[root] = max(1, run.required_open[root])  # the root is always open
         run.metric_sums[ws.UNIT] = 1.0
         self.perform(region.PREPARE)
 
-    def _want_what_moves_others(self) -> None:
+    def want_what_moves_others(self) -> None:
         """Bodies on free joints to the world carry whole trees: they are always active. So are coupled joints, for one that
         is held holds all others of its coupling."""
         tree = self.model.arrays.tree
@@ -218,14 +210,14 @@ class ActiveRegion:
         for i in np.union1d(bases, self.reduced.coupled_body).tolist():
             region.want_path(self.tree.table, self.tree.plan.joint[i], 1)
 
-    def renew(self, whole: bool = False) -> None:
+    def renew(self, everything: bool = False) -> None:
         """What acts on the linkage that moves, if it is other than at the last step.
 
-        What changed inside rigid parts waits for the next update, unless the `whole` is asked for.
+        What changed inside rigid parts waits for the next update, unless `everything` is asked for.
         """
         if not self.tree.run.counts.item(ws.CHANGED):
             return
-        if self._changes_are_few and not whole and not self._forces.act:
+        if self._changes_are_few and not everything and not self.forces.act:
             if not self._is_renewed:
                 gather.renew_acting(self.tree.table, self.moving.table)
                 self._is_renewed = True
@@ -238,12 +230,12 @@ class ActiveRegion:
         With a field O(n): its wrenches act on all bodies.
         """
         self.renew()
-        self._forces.load_present()
+        self.forces.load_present()
         self.perform(region.REFRESH)
 
     def collect(self) -> None:
         """State and accelerations of the linkage that moves are written to those of the model."""
-        self.settle()
+        self.complete_update()
         region.collect(self.tree.table, self.moving.table)
 
     def keep_present_momentum(self) -> None:
@@ -259,7 +251,7 @@ class ActiveRegion:
             moving, pieces = self.moving.arrays, int(self.reduced.counts[PIECES])
             tree, model_tree = moving.tree[:pieces], self.tree.mechanism.tree[self.reduced.joint[:pieces]]
             rows = np.repeat(model_tree[:, V] - tree[:, V], tree[:, DOF]) + np.arange(int(tree[:, DOF].sum()))
-            found[rows] = moving.acted[: rows.size]
+            found[rows] = moving.applied_efforts[: rows.size]
         return found
 
     # ---------------------------------------------------------------------------------------------------------------- pins
@@ -267,7 +259,7 @@ class ActiveRegion:
     def pin(self, joint: str, active: bool) -> None:
         """Keeps a joint active from the next update on, or stops it at once."""
         i = self.pins.free_joint(joint)
-        self.settle()
+        self.complete_update()
         self.ahead.forget()
         self.pins.add(i, active)
         if not active:
@@ -276,7 +268,7 @@ class ActiveRegion:
 
     def unpin(self, joint: str) -> None:
         i = self.pins.pinned_joint(joint)
-        self.settle()
+        self.complete_update()
         self.ahead.forget()
         if self.pins.remove(i) < 0:
             self._rebuild(i)
@@ -297,20 +289,18 @@ class ActiveRegion:
 
     def loads_changed(self, bodies: IntArray, world: int) -> None:
         """Rigid nodes do not hold the loads of the world: the linkage that moves stays as it is when these change."""
-        self.settle()
+        self.complete_update()
         if self._loads.has_fixed:
             self._changes_are_few = False
             self.ahead.note_other_biases()
         else:
             self._note_few_changes()
-        self._forces.load_bodies(bodies)
+        self.forces.load_bodies(bodies)
         self.tree.loads_changed(bodies, world, MARKS if self._loads.has_fixed else JOINT_MARKS)
 
     def joints_changed(self, joints: IntArray) -> None:
-        self.settle()
-        counts = self.moving.arrays.counts
-        counts[mv.MOTORS] = len(self._joints.driven)
-        counts[mv.LIMITED] = max(counts[mv.LIMITED], self._joints.has_friction)
+        self.complete_update()
+        self.count_motors()
         self._note_few_changes()
         self.tree.joints_changed(joints)
 
@@ -320,108 +310,22 @@ class ActiveRegion:
         self.ahead.note_other_biases()
         self._changes_are_few = self._changes_are_few or not self.tree.run.counts[ws.CHANGED]
 
-    # --------------------------------------------------------------------------------------------------------- checkpoints
-
-    def _saved_arrays(self) -> dict[str, NDArray[Any]]:
-        run = self.tree.run
-        forces = {"force_bodies": run.loop_body, "forces": run.loop_wrench} if self._has_contact else {}
-        return {**{name: getattr(run, name) for name in OF_RUN}, "floor": self.floor, **forces}
-
-    def schema(self) -> tuple[Entry, ...]:
-        ranges = dict.fromkeys(("counts", "metric_sums", "floor"), (0, np.inf))
-        ranges["force_bodies"] = (-1, self.model.n_bodies - 1)
-        arrays = (entry_of(name, array) for name, array in self._saved_arrays().items())
-        return (
-            *(Entry(*x[:3], *ranges.get(x.name, ())) for x in arrays),
-            *self.tree.schema_of_nodes(),
-            Entry("pins", ("pins", 2), "i"),
-        )
-
-    def saved(self) -> dict[str, NDArray[Any]]:
-        """All that depends on history; the linkage that moves was renewed and collected before."""
-        run = self.tree.run
-        return {
-            **copies(self._saved_arrays()),
-            **self.tree.saved_nodes(np.sort(run.opened[: run.counts[ws.OPEN_COUNT]])),
-            "pins": self.pins.as_rows(),  # in the order of their impulses
-        }
-
-    def fits(self, saved: Saved) -> bool:
-        nodes, bodies = self.tree.plan.nodes.shape[0], self.model.n_bodies
-        opened, counts, pins = saved["opened"], saved["counts"], saved["pins"]
-        most = [ws.SORTED_COUNT, ws.HEAP_COUNT, ws.JOINT_COUNT, ws.ACTIVE_COUNT]
-        return (
-            bool((np.diff(opened) > 0).all())
-            and opened.size == counts[ws.OPEN_COUNT]
-            and bool((counts[most] <= nodes).all())
-            and counts[ws.CURSOR] < max(1, bodies)
-            and counts[ws.LOAD_COUNT] == saved["load_table"].shape[0]
-            and bool(0.0 < saved["metric_sums"][ws.UNIT] < np.inf)
-            and bool(((pins[:, 0] >= 0) & (pins[:, 0] < bodies) & (np.abs(pins[:, 1]) == 1)).all())
-        )
-
-    def restore(self, saved: Saved) -> None:
-        """After loads, joints, the linkage that moves and forces from Python; before contact."""
-        run, self._pending, self.floor_is_small = self.tree.run, None, False
-        write(self._saved_arrays(), saved)
-        self.pins.release()
-        self._want_what_moves_others()
-        self.pins.restore(saved["pins"])
-        self.prepare()
-        run.waits[...] = saved["waits"]
-        self._count_turns(saved["turns"])
-        self.tree.holds_again(saved)
-        run.counts[...] = saved["counts"]
+    def count_motors(self) -> None:
+        """How many motors there are, and whether any acts within limits."""
         counts = self.moving.arrays.counts
         counts[mv.MOTORS] = len(self._joints.driven)
         counts[mv.LIMITED] = max(counts[mv.LIMITED], self._joints.has_friction)
-        self._open_volumes()
-        self._reopen(saved["opened"], saved["flag"])
-        write(self._saved_arrays(), saved)  # what was formed on the way is not what was saved
-        self.moving.restore(saved)
-        self._forces.restore(saved)
-        run.counts[ws.CHANGED] = 0
-        self.are_waiting = True  # or not: the next step finds out
 
-    def _reopen(self, opened: IntArray, flags: NDArray[np.uint8]) -> None:
-        """Opens nodes (ascending) with their flags, on coefficients that were just prepared."""
-        run = self.tree.run
-        run.flag[:], run.relative[...] = 0, 0.0
-        active = opened[flags & ws.ACTIVE != 0]
-        run.flag[opened], run.opened[: opened.size], run.active[: active.size] = flags, opened, active
-        run.counts[[ws.OPEN_COUNT, ws.SORTED_COUNT, ws.ACTIVE_COUNT]] = opened.size, opened.size, active.size
-        self.perform(region.REOPEN)
+    def forget_update(self) -> None:
+        """Nothing is left to do of the last update, and what rounding may do is not known."""
+        self.are_waiting, self._pending, self.floor_is_small = False, None, False
 
     def show_all_forces(self) -> None:
         """The forces of contacts are those of a checkpoint until they are found anew."""
-        if self._has_contact:
+        if self.has_contact:
             self._in_contact.show_all_forces(self.tree.table, self.tree.run.loop_body.shape[0])
 
-    def _open_volumes(self) -> None:
+    def open_volumes(self) -> None:
         """The next change of the region forms the volumes of all rigid nodes anew."""
-        if self._has_contact:
+        if self.has_contact:
             self._in_contact.open_all(self.tree.table, self.moving.table)
-
-    def _count_turns(self, turns: FloatArray) -> None:
-        """How many joints below each node have a turn."""
-        called, plan = self.tree.run.called, self.tree.plan
-        called[...] = 0
-        for i in np.flatnonzero(turns[:, ws.TURN] == HAS_TURN).tolist():
-            node = plan.joint[i]
-            while node >= 0:
-                called[node] += 1
-                node = plan.nodes[node, UP]
-
-    def reset(self) -> None:
-        """All that depends on history is forgotten, pins too, so that a region can begin anew."""
-        run = self.tree.run
-        self.pins.release()
-        self.are_waiting, self._pending, self.floor_is_small = False, None, False
-        self.floor[:] = 0.0
-        run.loop_body[constrained_bodies(self.model).size :] = -1
-        for array in (run.qdd, run.counts, run.metric_sums, run.metric_qdd, run.held_open, run.loop_wrench):
-            array[...] = 0
-        for table in (run.waits, run.turns, run.called):
-            table[...] = 0
-        self._forces.leave_metric()
-        self._open_volumes()

@@ -17,6 +17,7 @@ from linkwork.adaptive.nodes import add_loop_wrenches, load_wrench, node_arrays,
 from linkwork.adaptive.workspace import DIRTY, HEAP_COUNT, LOAD_COUNT, OPEN, OPEN_COUNT, P_P, P_R, UNIT
 from linkwork.assembly.node_table import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, ROLE, TOP
 from linkwork.core.jit import inlined, routine
+from linkwork.dynamics.dca.back_substitution import pass_joint
 from linkwork.dynamics.dca.nodes import (
     H_C,
     H_F,
@@ -32,7 +33,6 @@ from linkwork.dynamics.dca.nodes import (
     PHI22,
     bias_lane,
     lower_handle,
-    pass_joint,
 )
 from linkwork.dynamics.dca.sweeps import assemble_node
 from linkwork.model.layout import INERTIA

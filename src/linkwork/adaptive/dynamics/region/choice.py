@@ -22,7 +22,7 @@ from linkwork.adaptive.dynamics.region.turns import (
     forget_turns,
     has_settled,
     is_counted,
-    judge_motion,
+    update_turns,
 )
 from linkwork.adaptive.frontier import pop, push, sort_open
 from linkwork.adaptive.measures import CLOSE_FRACTION, NO_LIMIT, is_summed, squared_limit
@@ -36,8 +36,8 @@ from linkwork.simulation.loading.motor_law import motor_law
 # With a number of joints given, some are computed on top, so that the region can follow loads that move: twice as many as
 # joined it last time, as many as it takes to reach any joint, but at most this part of the number. That part where contacts
 # have begun or broken since.
-NEWCOMERS = 0.25
-LEAST_NEWCOMERS = 4
+CANDIDATES = 0.25
+LEAST_CANDIDATES = 4
 MANY = 1 << 30  # in the place of how many joined
 ROOM = 0.7  # of a tolerance on a sum is spent on what stays closed, the rest on what closes
 
@@ -90,7 +90,7 @@ def velocity_ahead(plan, mechanism, c, run, node, i, d, horizon):
     acceleration = run.metric_qdd[j]
     if mechanism.tree[i, KIND] == HELICAL:
         q = run.q[mechanism.tree[i, Q]]
-        _, stiffness, damping = motor_law(run.motor, mechanism.strength, mechanism.top_speed, j, q, v, 0.0, v)
+        _, stiffness, damping = motor_law(run.motor, mechanism.effort_limit, mechanism.velocity_limit, j, q, v, 0.0, v)
         stiffness += mechanism.dof[j, STIFFNESS]
         damping += mechanism.dof[j, DAMPING]
         o = plan.block[node] + (JOIN_L if plan.nodes[node, NODE_KIND] == JOIN else HANG_L)
@@ -317,9 +317,9 @@ def choose(plan, mechanism, c, run, settings):
     if most < NO_LIMIT:
         missing = 0
         if most > 0:
-            newcomers = min(max(2 * run.counts[ws.JOINED], levels(plan)), int(NEWCOMERS * most))
-            newcomers = max(newcomers, LEAST_NEWCOMERS)
-            missing = max(most - count_opened(plan, mechanism, run), newcomers)
+            candidates = min(max(2 * run.counts[ws.ACTIVATED], levels(plan)), int(CANDIDATES * most))
+            candidates = max(candidates, LEAST_CANDIDATES)
+            missing = max(most - count_opened(plan, mechanism, run), candidates)
         budget = run.counts[ws.JOINT_COUNT] + missing
     # A sum over all parts needs room for the parts that are to close.
     goal = ROOM * tolerance if is_summed(measure) else tolerance
@@ -339,7 +339,7 @@ def choose(plan, mechanism, c, run, settings):
         if settings[TOUCHES] != 0.0:
             forget_turns(run)
         elif settings[STEPPED] != 0.0:
-            judge_motion(plan, mechanism, run, settings[HORIZON])
+            update_turns(plan, mechanism, run, settings[HORIZON])
         sum_over_subtrees(plan, run)
         choose_by_number(plan, mechanism, run, limit, settings[HORIZON], most)
     sum_up_hidden(plan, mechanism, run, ws.CHOSEN)

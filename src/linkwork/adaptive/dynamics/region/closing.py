@@ -43,7 +43,7 @@ def close_up_to(plan, mechanism, c, run, most):
     sort_open(run.opened, run.heap, run.counts)
     closed = 0
     waiting = 0
-    kept = 0
+    count = 0
     for k in range(run.counts[OPEN_COUNT]):
         node = run.opened[k]
         flag = run.flag[node]
@@ -58,8 +58,8 @@ def close_up_to(plan, mechanism, c, run, most):
                 closed += 1
                 continue
             waiting += 1
-        run.opened[kept] = node
-        kept += 1
-    run.counts[OPEN_COUNT] = kept
-    run.counts[SORTED_COUNT] = kept
+        run.opened[count] = node
+        count += 1
+    run.counts[OPEN_COUNT] = count
+    run.counts[SORTED_COUNT] = count
     return waiting

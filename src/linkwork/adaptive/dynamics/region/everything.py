@@ -68,7 +68,7 @@ def is_dear(computed, joints):
     return joints >= LEAST_JOINTS and 4.0 * UPDATE_COST * computed > joints
 
 
-def stays_whole(counts, every, evaluations, count):
+def keeps_all_joints(counts, every, evaluations, count):
     """Before an update after `every` steps: whether all joints stay active.
 
     count(): how many joints would be active, by their motion, and how many there are.

@@ -27,7 +27,7 @@ from linkwork.dynamics.aba import BODY_WORK, DOF_WORK, aba
 from linkwork.dynamics.quantities.motion import body_poses
 from linkwork.model.layout import DOF
 from linkwork.model.state import State
-from linkwork.simulation.loading.acting import BY_GIVEN, BY_MOTOR
+from linkwork.simulation.loading.applied_efforts import BY_GIVEN, BY_MOTOR
 from linkwork.simulation.loading.load_columns import LOAD_AT, LOAD_FORCE, LOAD_STIFFNESS, LOAD_TARGET, LOAD_TORQUE
 
 if TYPE_CHECKING:
@@ -88,10 +88,10 @@ def asked_of(sim: AdaptiveDynamics) -> Asked:
 def bound_of_update(sim: AdaptiveDynamics, asked: Asked) -> Bound:
     """The error bound of the last update, the part of it that is rounding, and whether the tolerance is reached."""
     floor = sim._region.floor
-    return _judged(asked, sums_of(sim._tree.run), (floor.item(0), floor.item(1)))
+    return _bound(asked, sums_of(sim._tree.run), (floor.item(0), floor.item(1)))
 
 
-def _judged(asked: Asked, sums: Sums, floors: tuple[float, float]) -> Bound:
+def _bound(asked: Asked, sums: Sums, floors: tuple[float, float]) -> Bound:
     measure, tolerance = asked
     bound, rounding = error_bound(sums, measure, floors)
     left_out = hidden(sums, measure)
@@ -114,7 +114,7 @@ def bound_now(sim: AdaptiveDynamics) -> Bound:
     sums[SUM_JOINT], sums[MAX_JOINT] = moving_parts.sum(), moving_parts.max(initial=0.0)
     sums[UNIT] = 1.0
     lost = MARGIN_OF_ABA * math.sqrt((weight * missed * missed).sum()) + UNIT_ROUNDOFF * math.sqrt(parts.sum())
-    return _judged(asked_of(sim), Sums(sums), (lost, lost))
+    return _bound(asked_of(sim), Sums(sums), (lost, lost))
 
 
 def _size(sim: AdaptiveDynamics) -> float:

@@ -32,7 +32,7 @@ def refresh_active(table, plan, c, run):
 def refresh_velocities(table, plan, c, run):
     """The same where velocities alone are others."""
     mechanism = mechanism_of(table)
-    tree = mechanism.whole_tree
+    tree = mechanism.model_tree
     for k in range(run.counts[ACTIVE_COUNT]):
         if not carries_joint(plan, run.active[k]):
             continue

@@ -79,5 +79,5 @@ class Pins(dict[int, int]):
     def _freeze(self, i: int, frozen: bool) -> None:
         """Marks a joint as held inactive, or not."""
         self._tree.run.frozen[i] = frozen
-        model_tree, tree = self._tree.mechanism.whole_tree[i], self._tree.mechanism.tree
+        model_tree, tree = self._tree.mechanism.model_tree[i], self._tree.mechanism.tree
         tree[i, KIND], tree[i, DOF] = (FIXED, 0) if frozen else (model_tree[KIND], model_tree[DOF])

@@ -74,7 +74,7 @@ def perform_task(table, moving, task, joint, settings):
         write_back(moving, mechanism, run, reduced)
         if run.counts[ws.CHANGED] != 0:
             renewed = renew_changed(plan, mechanism, c, run)
-    run.counts[ws.KEPT] = 0
+    run.counts[ws.UNCHANGED] = 0
     bad = OK
     if task == PREPARE:
         bad = prepare_everything(table, plan, mechanism, c, run, reduced)
@@ -82,7 +82,7 @@ def perform_task(table, moving, task, joint, settings):
         apply_choice(table, plan, mechanism, c, run, reduced)
         close_all(plan, mechanism, c, run)
         run.counts[ws.CHANGE_COUNT] = 0
-        run.counts[ws.JOINED] = MANY
+        run.counts[ws.ACTIVATED] = MANY
     elif task == UPDATE:
         bad = update(table, moving, plan, mechanism, c, run, reduced, settings)
     elif task == FREEZE:
@@ -95,12 +95,12 @@ def perform_task(table, moving, task, joint, settings):
     elif task == CLOSE:
         close_some(plan, mechanism, c, run, settings)
     if task == ASSEMBLE or task == CLOSE:  # nothing that moves is other than before
-        run.counts[ws.KEPT] = 1
+        run.counts[ws.UNCHANGED] = 1
         if not has_changed:
             return bad
-    if run.counts[ws.KEPT] != 0 and renewed:
-        run.counts[ws.KEPT] = 0
-    if bad == OK and run.counts[ws.KEPT] != 0:  # the linkage that moves is the one that it was
+    if run.counts[ws.UNCHANGED] != 0 and renewed:
+        run.counts[ws.UNCHANGED] = 0
+    if bad == OK and run.counts[ws.UNCHANGED] != 0:  # the linkage that moves is the one that it was
         gather_acting(moving, plan, mechanism, c, run, reduced)
     elif bad == OK and task != PREPARE:
         gather(moving, plan, mechanism, c, run, reduced)
@@ -124,7 +124,7 @@ def update(table, moving, plan, mechanism, c, run, reduced, settings):
     bad, has_stopped = stop_leaving(moving, plan, mechanism, run, reduced)
     if bad != OK:
         return bad
-    run.counts[ws.KEPT] = 0 if apply_choice(table, plan, mechanism, c, run, reduced) else 1
+    run.counts[ws.UNCHANGED] = 0 if apply_choice(table, plan, mechanism, c, run, reduced) else 1
     is_measured = has_stopped and not wants_all and settings[PASSES] == 0.0
     settings[PENDING] = 1.0 if is_measured else 0.0
     if is_measured:
@@ -188,7 +188,7 @@ def note_change(plan, run, reduced, node):
         return False
     run.counts[ws.CHANGE_COUNT] += 1
     if after:
-        run.counts[ws.JOINED] += 1
+        run.counts[ws.ACTIVATED] += 1
         run.turns[i, ws.ACTIVITY] = 0.0
         run.turns[i, ws.PEAK] = 0.0
     return True
@@ -202,7 +202,7 @@ def apply_choice(table, plan, mechanism, c, run, reduced):
     """
     differs = False
     active = 0
-    run.counts[ws.JOINED] = 0
+    run.counts[ws.ACTIVATED] = 0
     for k in range(run.counts[ws.OPEN_COUNT]):
         node = run.opened[k]
         flag = run.flag[node]
@@ -219,7 +219,7 @@ def apply_choice(table, plan, mechanism, c, run, reduced):
             if flag & ws.ACTIVE and carries_joint(plan, node):  # it has just been stopped
                 refresh_joint_motion(table, run, plan.nodes[node, INDEX])
             refresh_composite(plan, mechanism, c, run, node, True)
-        if run.held_open[node] > 0 or flag & ws.DIRTY:  # what changes at every update is not closed in between
+        if run.required_open[node] > 0 or flag & ws.DIRTY:  # what changes at every update is not closed in between
             run.flag[node] = ws.OPEN | ws.STALE
         else:
             run.flag[node] = ws.OPEN | ws.CLOSING | (flag & ws.STALE)

@@ -134,7 +134,7 @@ def note_motion(plan, mechanism, run, horizon):
 
 
 @inlined
-def judge_joint(plan, mechanism, run, node, i, horizon, moving, would):
+def update_turn(plan, mechanism, run, node, i, horizon, moving, would):
     """Notes whether a moving joint has settled."""
     if has_done(run, i, speed_now(mechanism, run, i, horizon), moving, would):
         end_turn(plan, run, i, this_round(run))
@@ -145,7 +145,7 @@ def judge_joint(plan, mechanism, run, node, i, horizon, moving, would):
 
 
 @routine
-def judge_motion(plan, mechanism, run, horizon):
+def update_turns(plan, mechanism, run, horizon):
     """Notes what active joints do, and which of them have settled; these no longer count in the velocity metric.
 
     `speed` of open nodes: own parts, what their joints would do were all free. SETTLED: how many places are to be given.
@@ -164,7 +164,7 @@ def judge_motion(plan, mechanism, run, horizon):
             continue
         if is_moving(plan, run, node):
             if not is_at_rest:
-                judge_joint(plan, mechanism, run, node, i, horizon, moving, would)
+                update_turn(plan, mechanism, run, node, i, horizon, moving, would)
         elif has_settled(run, i) and run.speed[node] > CHANGED * run.turns[i, ws.SETTLED_AT]:
             run.turns[i, ws.TURN] = NONE
         if has_settled(run, i):

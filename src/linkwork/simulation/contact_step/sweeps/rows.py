@@ -116,7 +116,7 @@ def place_joints(table):
                 store6(F.S, d, 0, to_world(R, load6(s.dof_work, d, S_D)))
         store_numbers(w.rigid, i, rigid_block(R, load10(s.body, i, INERTIA)))
     for j in range(s.v.shape[0]):
-        w.armature[j] = s.resistance[j, ARMATURE]
+        w.armature[j] = s.effective_armature[j, ARMATURE]
 
 
 @inlined
@@ -124,7 +124,7 @@ def has_no_armature(s, j):
     """Whether none of six freedoms resists by itself, springs and dampers that are taken implicitly included."""
     none = True
     for d in range(j, j + 6):
-        none = none and s.resistance[d, ARMATURE] == 0.0
+        none = none and s.effective_armature[d, ARMATURE] == 0.0
     return none
 
 

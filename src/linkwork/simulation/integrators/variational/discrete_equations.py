@@ -42,7 +42,7 @@ from linkwork.simulation.integrators.variational.discrete_newton import (
     substitute_root_to_leaf,
 )
 from linkwork.simulation.loading.accelerate import load_wrench
-from linkwork.simulation.loading.acting import note_joints
+from linkwork.simulation.loading.applied_efforts import record_joints
 from linkwork.simulation.loading.motor_law import motor_law
 from linkwork.simulation.moving import moving_of
 from linkwork.spatial.memory import add_to6, load3, load6, load9, store3, store6
@@ -66,7 +66,7 @@ LARGEST_GAP = (
 LARGEST_DEBT = 1e-3  # part of the largest kinetic energy so far that steps may make or lose before speeds are put right
 
 # Rows of `stages` beside IMPULSE: q half way; q before the substep; what rotors and joint forces give to the first of (5).
-MIDDLE, SUB_Q, CARRIED = 0, 2, mv.PAST
+MIDDLE, SUB_Q, CARRIED = 0, 2, mv.HISTORY
 
 
 @routine
@@ -167,28 +167,29 @@ def ratio_by_inertia(table, size, ratio):
 
 
 @routine
-def outside_wrenches(table):
+def external_wrenches(table):
     """Gravity and loads on each body in its frame into FORCE, at the evaluation that was just made."""
     s = moving_of(table)
     for i in range(s.tree.shape[0]):
         parent = s.tree[i, PARENT]
         g = (s.gravity[0], s.gravity[1], s.gravity[2])
         if parent >= 0:
-            g = load3(s.change, parent, WEIGHT)
+            g = load3(s.variational_work, parent, WEIGHT)
         g = tmatvec3(load9(s.work, i, R_), g)
-        store3(s.change, i, WEIGHT, g)
+        store3(s.variational_work, i, WEIGHT, g)
         mass, x, y, z = s.body[i, INERTIA], s.body[i, INERTIA + 1], s.body[i, INERTIA + 2], s.body[i, INERTIA + 3]
         wrench = join(cross3((x, y, z), g), scale3(mass, g))
         if s.wrench.shape[0] > 0:
             wrench = add6(wrench, load6(s.wrench, i, 0))
-        store6(s.change, i, FORCE, wrench)
+        store6(s.variational_work, i, FORCE, wrench)
     for k in range(s.counts[mv.LOADS]):
-        add_to6(s.change, s.load_body[k], FORCE, load_wrench(s, k))
+        add_to6(s.variational_work, s.load_body[k], FORCE, load_wrench(s, k))
 
 
 @inlined
 def joint_forces(table, i, h):
-    """Springs, dampers and motor of joint i at the middle of the step into `drive`; what they resist into `resistance`."""
+    """Springs, dampers and motor of joint i at the middle of a step into `joint_effort`; what they resist into
+    `effective_armature`."""
     s = moving_of(table)
     start = s.stages[SUB_Q]
     middle = s.stages[MIDDLE]
@@ -201,37 +202,37 @@ def joint_forces(table, i, h):
         s.u[j] = u
         s.v[j] = u / h
         spring = s.dof[j, STIFFNESS]
-        s.drive[j] = -spring * (start[k] + 0.5 * u - s.rest[k]) - s.dof[j, DAMPING] * s.v[j]
-        s.resistance[j, ARMATURE] = s.dof[j, ARMATURE] / h + 0.5 * s.dof[j, DAMPING] + 0.25 * h * spring
+        s.joint_effort[j] = -spring * (start[k] + 0.5 * u - s.rest[k]) - s.dof[j, DAMPING] * s.v[j]
+        s.effective_armature[j, ARMATURE] = s.dof[j, ARMATURE] / h + 0.5 * s.dof[j, DAMPING] + 0.25 * h * spring
         return
     joint_difference(s.tree, i, start, s.q, s.u)
     for d in range(n):
-        s.drive[j + d] = 0.0
+        s.joint_effort[j + d] = 0.0
         s.v[j + d] = s.u[j + d] / h
     joint_integrate(s.tree, i, start, s.u, 0.5, middle)
-    joint_passive_effort(s.tree, s.dof, s.rest, i, middle, s.v, s.drive)
+    joint_passive_effort(s.tree, s.dof, s.rest, i, middle, s.v, s.joint_effort)
     for d in range(n):
         stiffness = s.dof[j + d, STIFFNESS]
         damping = s.dof[j + d, DAMPING]
         if s.counts[mv.MOTORS] > 0 and (kind == HELICAL or kind == COMPOUND):
             effort, k_motor, d_motor = motor_law(
-                s.motor, s.strength, s.top_speed, j + d, middle[k + d], s.v[j + d], 0.0, s.v[j + d]
+                s.motor, s.effort_limit, s.velocity_limit, j + d, middle[k + d], s.v[j + d], 0.0, s.v[j + d]
             )
-            s.drive[j + d] += effort
+            s.joint_effort[j + d] += effort
             stiffness += k_motor
             damping += d_motor
-        s.resistance[j + d, ARMATURE] = s.dof[j + d, ARMATURE] / h + 0.5 * damping + 0.25 * h * stiffness
+        s.effective_armature[j + d, ARMATURE] = s.dof[j + d, ARMATURE] / h + 0.5 * damping + 0.25 * h * stiffness
 
 
 @routine
 def impulses_at_start(table, h):
-    """What joints miss of the first of (5) into `drive`: rotors, efforts, springs, dampers and motors."""
+    """What joints miss of the first of (5) into `joint_effort`: rotors, efforts, springs, dampers and motors."""
     s = moving_of(table)
     for i in range(s.tree.shape[0]):
         joint_forces(table, i, h)
         for j in range(s.tree[i, V], s.tree[i, V] + s.tree[i, DOF]):
             rotor = s.dof[j, ARMATURE] * s.v[j]
-            s.drive[j] = s.stages[CARRIED, j] - rotor + 0.5 * h * (s.effort[j] + s.drive[j])
+            s.joint_effort[j] = s.stages[CARRIED, j] - rotor + 0.5 * h * (s.effort[j] + s.joint_effort[j])
 
 
 @routine
@@ -241,7 +242,7 @@ def impulses_at_end(table, h):
     for i in range(s.tree.shape[0]):
         joint_forces(table, i, h)
         for j in range(s.tree[i, V], s.tree[i, V] + s.tree[i, DOF]):
-            s.stages[mv.IMPULSE, j] = s.drive[j] + 2.0 / h * s.dof[j, ARMATURE] * s.v[j]
+            s.stages[mv.IMPULSE, j] = s.joint_effort[j] + 2.0 / h * s.dof[j, ARMATURE] * s.v[j]
 
 
 # ------------------------------------------------------------------------------------------------------------- energy
@@ -280,10 +281,10 @@ def has_floating_tree(table):
 
 
 @routine
-def note_efforts(table, h):
+def record_efforts(table, h):
     """What acted on the joints in the last part of the step of h [s]: as they are at its middle."""
     s = moving_of(table)
     integrate(s.tree, s.stages[SUB_Q], s.u, 0.5, s.stages[MIDDLE])  # u: displacement in that part
     for j in range(s.v.shape[0]):
         s.u[j] /= s.numbers[mv.SUBSTEP]
-    note_joints(table, s.stages[MIDDLE], s.u, 0.0, s.u)
+    record_joints(table, s.stages[MIDDLE], s.u, 0.0, s.u)

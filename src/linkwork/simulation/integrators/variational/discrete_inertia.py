@@ -31,7 +31,7 @@ from linkwork.spatial.memory import add_to6, load3, load4, load6
 from linkwork.spatial.rotations import ZERO3, add3, cross3, sub3
 from linkwork.spatial.vectors import ZERO6, add6, angular, dot6, join, linear, scale6
 
-END_MOMENTUM = ROW  # column of `change`: a body's momentum at the end of the step, once that is solved
+END_MOMENTUM = ROW  # column of `variational_work`: a body's momentum at the end of the step, once that is solved
 
 
 @routine
@@ -42,14 +42,14 @@ def eliminate_inertia(table, h):
     """
     s = moving_of(table)
     for i in range(s.tree.shape[0]):
-        begin_body(s.body, s.work, i, ZERO6, scale6(-h, load6(s.change, i, MISSING)))
+        begin_body(s.body, s.work, i, ZERO6, scale6(-h, load6(s.variational_work, i, MISSING)))
         j = s.tree[i, V]
         for k in range(j, j + s.tree[i, DOF]):
-            s.resistance[k, ARMATURE] *= h
-            s.dof_work[k, EFFORT_D] = h * s.drive[k]
+            s.effective_armature[k, ARMATURE] *= h
+            s.dof_work[k, EFFORT_D] = h * s.joint_effort[k]
         if s.tree[i, KIND] == HELICAL:
-            s.work[i, U_SMALL] = h * s.drive[j]
-    bad, _ = inertias_leaf_to_root(s.tree, s.body, s.resistance, s.work, s.dof_work)
+            s.work[i, U_SMALL] = h * s.joint_effort[j]
+    bad, _ = inertias_leaf_to_root(s.tree, s.body, s.effective_armature, s.work, s.dof_work)
     if bad >= 0:
         return bad
     accelerations_root_to_leaf(s.tree, s.body, ZERO3, s.work, s.dof_work, s.qdd)
@@ -60,7 +60,7 @@ def eliminate_inertia(table, h):
 def correct_by_inertia(table, h):
     """The same with what `eliminate_inertia` left in `work`, for what is missing now."""
     s = moving_of(table)
-    push_leaf_to_root(s.tree, s.body, s.work, s.dof_work, s.change, MISSING, s.drive)
+    push_leaf_to_root(s.tree, s.body, s.work, s.dof_work, s.variational_work, MISSING, s.joint_effort)
     accelerations_root_to_leaf(s.tree, s.body, ZERO3, s.work, s.dof_work, s.qdd)
     for j in range(s.qdd.shape[0]):
         s.qdd[j] *= h
@@ -82,26 +82,36 @@ def in_frame_at_end(turn, d, wrench):
 def carry_what_is_left(table, h, by_inertia):
     """What is left of the first of (5) goes on with the momenta at the end: of joints, or of a body that floats.
 
-    Needs MISSING of all bodies at q, and `drive` there. Returns about how far q is from the solution, by M.
+    Needs MISSING of all bodies at q, and `joint_effort` there. Returns about how far q is from the solution, by M.
     """
     s = moving_of(table)
     far = 0.0
     for i in range(s.tree.shape[0] - 1, -1, -1):
         parent = s.tree[i, PARENT]
-        r = load6(s.change, i, MISSING)
+        r = load6(s.variational_work, i, MISSING)
         j = s.tree[i, V]
         if s.tree[i, KIND] == HELICAL:
-            rho = dot6(helical_twist(s.body, i), r) + s.drive[j]
+            rho = dot6(helical_twist(s.body, i), r) + s.joint_effort[j]
             s.stages[IMPULSE, j] += rho
             if by_inertia:
                 far = max(far, abs(rho) * s.work[i, DINV])
         elif s.tree[i, KIND] == FREE and parent < 0:
-            rho6 = add6(r, (s.drive[j], s.drive[j + 1], s.drive[j + 2], s.drive[j + 3], s.drive[j + 4], s.drive[j + 5]))
-            turn = load4(s.change, i, TURN)
-            add_to6(s.change, i, END_MOMENTUM, in_frame_at_end(turn, load3(s.change, i, P_D), rho6))
+            rho6 = add6(
+                r,
+                (
+                    s.joint_effort[j],
+                    s.joint_effort[j + 1],
+                    s.joint_effort[j + 2],
+                    s.joint_effort[j + 3],
+                    s.joint_effort[j + 4],
+                    s.joint_effort[j + 5],
+                ),
+            )
+            turn = load4(s.variational_work, i, TURN)
+            add_to6(s.variational_work, i, END_MOMENTUM, in_frame_at_end(turn, load3(s.variational_work, i, P_D), rho6))
         else:
             for d in range(s.tree[i, DOF]):
-                rho = dot6(load6(s.change_dof, j + d, S_0), r) + s.drive[j + d]
+                rho = dot6(load6(s.variational_dof_work, j + d, S_0), r) + s.joint_effort[j + d]
                 s.stages[IMPULSE, j + d] += rho
                 if by_inertia:
                     far = max(far, abs(rho) * s.dof_work[j + d, D_D + d])

@@ -59,8 +59,8 @@ from linkwork.spatial.memory import (
 from linkwork.spatial.rotations import add3, add9, dot3, matmul3, matvec3, scale3, scale9, sub3, tmatvec3, transpose3
 from linkwork.spatial.vectors import ZERO6, angular, linear, scale6, sub6, twist_to_child, wrench_to_parent
 
-# Columns of `change`, one row per body: poses in the parent at both ends of the step, displacement, momentum that the
-# start gives, K, what is missing of the momentum (then η), S₀ᵀK, D⁻¹ and ρ of a joint of one degree of freedom.
+# Columns of `variational_work`, one row per body: poses in the parent at both ends of the step, displacement, momentum
+# that the start gives, K, what is missing of the momentum (then η), S₀ᵀK, D⁻¹ and ρ of a joint of one degree of freedom.
 R_0, P_0, R_1, P_1, TURN, P_D = 0, 9, 12, 21, 24, 33
 GIVEN, K_, MISSING = 36, 42, MOMENTUM
 ROW, D_INVERSE, RHO = 84, 90, 91
@@ -69,9 +69,10 @@ FORCE, WEIGHT = 92, 98  # wrench from outside at the start; gravity in the body'
 MARKED = 116  # whether the body is eliminated, or stays as the last elimination left it
 BEYOND = 117  # bodies in the branch that begins with this one
 COLUMN = K_  # K S₁ of a joint of one degree of freedom, once its body is eliminated
-# CHANGE_COLUMNS of `moving`
+# VARIATIONAL_COLUMNS of `moving`
 
-# Columns of `change_dof`, one row per degree of freedom of joints that are not helical: S at both ends, K S₁, S₀ᵀK, D⁻¹, ρ.
+# Columns of `variational_dof_work`, one row per degree of freedom of joints that are not helical: S at both ends, K S₁,
+# S₀ᵀK, D⁻¹, ρ.
 S_0, S_1, COLUMN_D, ROW_D, D_D, RHO_D = 0, 6, 12, 18, 24, 30
 
 SMALL_HALF_TURN = 0.3  # [rad] up to which five terms of the series of the sine are exact to rounding
@@ -122,16 +123,16 @@ def displace(s, i, S):
     from no displacement, since rounding of whole poses would add up along the tree. Needs u.
     """
     parent = s.tree[i, PARENT]
-    R0 = load9(s.change, i, R_0)
-    joint, d, p1 = joint_displacement(s, i, R0, load3(s.change, i, P_0), S)
+    R0 = load9(s.variational_work, i, R_0)
+    joint, d, p1 = joint_displacement(s, i, R0, load3(s.variational_work, i, P_0), S)
     turn = joint
     if parent >= 0:
-        whole = load4(s.change, parent, TURN)
+        whole = load4(s.variational_work, parent, TURN)
         axis = tmatvec3(R0, (whole[1], whole[2], whole[3]))
         turn = one_after_other((whole[0], axis[0], axis[1], axis[2]), joint)
-        d = add3(d, tmatvec3(R0, add3(way_of(whole, p1), load3(s.change, parent, P_D))))
-    store4(s.change, i, TURN, turn)
-    store3(s.change, i, P_D, d)
+        d = add3(d, tmatvec3(R0, add3(way_of(whole, p1), load3(s.variational_work, parent, P_D))))
+    store4(s.variational_work, i, TURN, turn)
+    store3(s.variational_work, i, P_D, d)
     return turn, d, R0, joint, p1
 
 
@@ -145,23 +146,28 @@ def end_rotation(R0, joint):
 def misses_root_to_leaf(table, h):
     """Displacements from the poses at the start to those at q, and what is missing of each momentum; K where marked."""
     s = moving_of(table)
-    S = s.change_dof[:, S_1 : S_1 + 6]
+    S = s.variational_dof_work[:, S_1 : S_1 + 6]
     for i in range(s.tree.shape[0]):
         turn, d, R0, joint, p1 = displace(s, i, S)
-        store6(s.change, i, MISSING, sub6(load6(s.change, i, GIVEN), momentum_at_start(s.body, i, turn, d, h)))
-        if s.change[i, MARKED] != 0.0:
-            store9(s.change, i, R_1, end_rotation(R0, joint))
-            store3(s.change, i, P_1, p1)
-            store_block(s.change, i, K_, change_of_momentum(s.body, i, turn, h))
+        store6(
+            s.variational_work,
+            i,
+            MISSING,
+            sub6(load6(s.variational_work, i, GIVEN), momentum_at_start(s.body, i, turn, d, h)),
+        )
+        if s.variational_work[i, MARKED] != 0.0:
+            store9(s.variational_work, i, R_1, end_rotation(R0, joint))
+            store3(s.variational_work, i, P_1, p1)
+            store_block(s.variational_work, i, K_, change_of_momentum(s.body, i, turn, h))
 
 
 @inlined
 def pass_on(s, i, parent, K):
     """X₀ᵀ K X₁ to the parent."""
-    R0 = load9(s.change, i, R_0)
-    p0 = load3(s.change, i, P_0)
-    R1t = transpose3(load9(s.change, i, R_1))
-    p1 = load3(s.change, i, P_1)
+    R0 = load9(s.variational_work, i, R_0)
+    p0 = load3(s.variational_work, i, P_0)
+    R1t = transpose3(load9(s.variational_work, i, R_1))
+    p1 = load3(s.variational_work, i, P_1)
     A = matmul3(matmul3(R0, stacked(angular(K[0]), angular(K[1]), angular(K[2]))), R1t)
     B = matmul3(matmul3(R0, stacked(linear(K[0]), linear(K[1]), linear(K[2]))), R1t)
     C = matmul3(matmul3(R0, stacked(angular(K[3]), angular(K[4]), angular(K[5]))), R1t)
@@ -169,13 +175,18 @@ def pass_on(s, i, parent, K):
     A = add9(A, scale9(-1.0, times_hat(B, p1)))
     C = add9(C, scale9(-1.0, times_hat(D, p1)))
     K = rows_of(add9(A, hat_times(p0, C)), add9(B, hat_times(p0, D)), C, D)
-    add_to_block(s.change, parent, K_, K)
+    add_to_block(s.variational_work, parent, K_, K)
 
 
 @inlined
 def pass_missing(s, i, parent, r):
     """X₀ᵀ r to the parent."""
-    add_to6(s.change, parent, MISSING, wrench_to_parent(load9(s.change, i, R_0), load3(s.change, i, P_0), r))
+    add_to6(
+        s.variational_work,
+        parent,
+        MISSING,
+        wrench_to_parent(load9(s.variational_work, i, R_0), load3(s.variational_work, i, P_0), r),
+    )
 
 
 @inlined
@@ -184,19 +195,21 @@ def eliminate_body(table, i, passes):
     s = moving_of(table)
     if s.tree[i, KIND] != HELICAL:
         return eliminate_general(table, i, passes)
-    K = load_block(s.change, i, K_)
+    K = load_block(s.variational_work, i, K_)
     t = helical_twist(s.body, i)
     j = s.tree[i, V]
-    column, row, whole = block_pivot(K, t, s.resistance[j, ARMATURE])
+    column, row, whole = block_pivot(K, t, s.effective_armature[j, ARMATURE])
     turning, sliding = abs(K[0][0]) + abs(K[1][1]) + abs(K[2][2]), abs(K[3][3]) + abs(K[4][4]) + abs(K[5][5])
     scale = largest_pivot(t, turning, sliding)
     if not whole > SINGULAR * scale:
         return False
     d = 1.0 / whole
-    s.change[i, RHO], p = push_freedom(t, column, d, s.drive[j], scale6(-1.0, load6(s.change, i, MISSING)))
-    store6(s.change, i, ROW, row)
-    store6(s.change, i, COLUMN, column)
-    s.change[i, D_INVERSE] = d
+    s.variational_work[i, RHO], p = push_freedom(
+        t, column, d, s.joint_effort[j], scale6(-1.0, load6(s.variational_work, i, MISSING))
+    )
+    store6(s.variational_work, i, ROW, row)
+    store6(s.variational_work, i, COLUMN, column)
+    s.variational_work[i, D_INVERSE] = d
     parent = s.tree[i, PARENT]
     if parent >= 0:
         if passes:
@@ -209,20 +222,20 @@ def eliminate_body(table, i, passes):
 def eliminate_general(table, i, passes):
     """The same for a joint of any number of freedoms."""
     s = moving_of(table)
-    K = load_block(s.change, i, K_)
+    K = load_block(s.variational_work, i, K_)
     j = s.tree[i, V]
     nd = s.tree[i, DOF]
-    step_pivots(s.change_dof, j, nd, K)
+    step_pivots(s.variational_dof_work, j, nd, K)
     for d in range(nd):
-        s.change_dof[j + d, D_D + d] += s.resistance[j + d, ARMATURE]
-    if not invert_in_place(s.change_dof, j, nd):
+        s.variational_dof_work[j + d, D_D + d] += s.effective_armature[j + d, ARMATURE]
+    if not invert_in_place(s.variational_dof_work, j, nd):
         return False
     parent = s.tree[i, PARENT]
-    p = push_missing(s, i, scale6(-1.0, load6(s.change, i, MISSING)))
+    p = push_missing(s, i, scale6(-1.0, load6(s.variational_work, i, MISSING)))
     if parent < 0:
         return True
     if passes:
-        pass_on(s, i, parent, less_joint(s.change_dof, j, nd, K))
+        pass_on(s, i, parent, less_joint(s.variational_dof_work, j, nd, K))
     pass_missing(s, i, parent, scale6(-1.0, p))
     return True
 
@@ -230,9 +243,9 @@ def eliminate_general(table, i, passes):
 @routine
 def push_missing(s, i, p):
     """What a joint of any number of freedoms passes on of what is missing, with a minus; leaves ρ."""
-    j, nd, a = s.tree[i, V], s.tree[i, DOF], s.change_dof
+    j, nd, a = s.tree[i, V], s.tree[i, DOF], s.variational_dof_work
     for d in range(nd):
-        a[j + d, RHO_D] = s.drive[j + d]
+        a[j + d, RHO_D] = s.joint_effort[j + d]
     S, U, D = a[:, S_0 : S_0 + 6], a[:, COLUMN_D : COLUMN_D + 6], a[:, D_D : D_D + 6]
     return push_freedoms(S, U, D, a[:, RHO_D], j, nd, p)
 
@@ -240,7 +253,7 @@ def push_missing(s, i, p):
 @routine
 def move_by(s, i, eta, out):
     """Changes of the coordinates of such a joint, whose frame moves by eta; how its body moves."""
-    a = s.change_dof
+    a = s.variational_dof_work
     S, Y, D = a[:, S_1 : S_1 + 6], a[:, ROW_D : ROW_D + 6], a[:, D_D : D_D + 6]
     return move_freedoms(S, Y, D, a[:, RHO_D], s.tree[i, V], s.tree[i, DOF], eta, out)
 
@@ -286,7 +299,7 @@ def mark_all(table, are_marked):
     """Every body is to be eliminated, or none."""
     s = moving_of(table)
     for i in range(s.tree.shape[0]):
-        s.change[i, MARKED] = 1.0 if are_marked else 0.0
+        s.variational_work[i, MARKED] = 1.0 if are_marked else 0.0
 
 
 @routine
@@ -297,17 +310,17 @@ def mark_fast_ends(table, changes):
     """
     s = moving_of(table)
     for i in range(s.tree.shape[0]):
-        s.change[i, BEYOND] = 1.0
+        s.variational_work[i, BEYOND] = 1.0
     for i in range(s.tree.shape[0] - 1, -1, -1):
         if s.tree[i, PARENT] >= 0:
-            s.change[s.tree[i, PARENT], BEYOND] += s.change[i, BEYOND]
+            s.variational_work[s.tree[i, PARENT], BEYOND] += s.variational_work[i, BEYOND]
     for i in range(s.tree.shape[0]):
         parent = s.tree[i, PARENT]
-        marked = parent >= 0 and s.change[parent, MARKED] != 0.0
-        if s.change[i, BEYOND] <= LARGEST_END:
+        marked = parent >= 0 and s.variational_work[parent, MARKED] != 0.0
+        if s.variational_work[i, BEYOND] <= LARGEST_END:
             for j in range(s.tree[i, V], s.tree[i, V] + s.tree[i, DOF]):
                 marked = marked or abs(changes[j]) > MUCH
-        s.change[i, MARKED] = 1.0 if marked else 0.0
+        s.variational_work[i, MARKED] = 1.0 if marked else 0.0
 
 
 @routine
@@ -319,15 +332,17 @@ def eliminate_leaf_to_root(table):
     s = moving_of(table)
     for i in range(s.tree.shape[0] - 1, -1, -1):
         parent = s.tree[i, PARENT]
-        if s.change[i, MARKED] != 0.0:
-            if not eliminate_body(table, i, parent >= 0 and s.change[parent, MARKED] != 0.0):
+        if s.variational_work[i, MARKED] != 0.0:
+            if not eliminate_body(table, i, parent >= 0 and s.variational_work[parent, MARKED] != 0.0):
                 return i
             continue
-        p = scale6(-1.0, load6(s.change, i, MISSING))
+        p = scale6(-1.0, load6(s.variational_work, i, MISSING))
         j = s.tree[i, V]
         if s.tree[i, KIND] == HELICAL:
-            t, column = helical_twist(s.body, i), load6(s.change, i, COLUMN)
-            s.change[i, RHO], p = push_freedom(t, column, s.change[i, D_INVERSE], s.drive[j], p)
+            t, column = helical_twist(s.body, i), load6(s.variational_work, i, COLUMN)
+            s.variational_work[i, RHO], p = push_freedom(
+                t, column, s.variational_work[i, D_INVERSE], s.joint_effort[j], p
+            )
         else:
             p = push_missing(s, i, p)
         if parent >= 0:
@@ -343,22 +358,26 @@ def substitute_root_to_leaf(table, out):
         parent = s.tree[i, PARENT]
         eta = ZERO6
         if parent >= 0:
-            eta = twist_to_child(load9(s.change, i, R_1), load3(s.change, i, P_1), load6(s.change, parent, MISSING))
+            eta = twist_to_child(
+                load9(s.variational_work, i, R_1),
+                load3(s.variational_work, i, P_1),
+                load6(s.variational_work, parent, MISSING),
+            )
         j = s.tree[i, V]
         if s.tree[i, KIND] == HELICAL:
-            t, row = helical_twist(s.body, i), load6(s.change, i, ROW)
-            out[j], eta = move_freedom(t, row, s.change[i, D_INVERSE], s.change[i, RHO], eta)
+            t, row = helical_twist(s.body, i), load6(s.variational_work, i, ROW)
+            out[j], eta = move_freedom(t, row, s.variational_work[i, D_INVERSE], s.variational_work[i, RHO], eta)
         else:
             eta = move_by(s, i, eta, out)
-        store6(s.change, i, MISSING, eta)
+        store6(s.variational_work, i, MISSING, eta)
 
 
 @routine
 def momenta_at_end(table, h):
     """The momentum of each body in the step, in its frame at the end of the step, into MISSING; q there."""
     s = moving_of(table)
-    S = s.change_dof[:, S_1 : S_1 + 6]
+    S = s.variational_dof_work[:, S_1 : S_1 + 6]
     for i in range(s.tree.shape[0]):
         turn, d, _, _, _ = displace(s, i, S)
         momentum, _ = momentum_at_end(s.body, i, turn, d, h)
-        store6(s.change, i, MISSING, momentum)
+        store6(s.variational_work, i, MISSING, momentum)

@@ -26,16 +26,16 @@ from linkwork.simulation.integrators.variational.discrete_equations import (
     LARGEST_GAP,
     SOLVE_TOLERANCE,
     SUB_Q,
+    external_wrenches,
     has_floating_tree,
     impulses_at_end,
-    note_efforts,
-    outside_wrenches,
     part_given_back,
+    record_efforts,
     solve,
     sum_of_sizes,
 )
 from linkwork.simulation.integrators.variational.discrete_newton import momenta_at_end
-from linkwork.simulation.integrators.variational.lengths import SHORTEST, halve, next_part
+from linkwork.simulation.integrators.variational.step_control import SHORTEST, halve, next_part
 from linkwork.simulation.loading.accelerate import FROM_REST, HALF_WAY
 from linkwork.simulation.moving import moving_of
 from linkwork.simulation.stepping.integrator import Integrator
@@ -116,7 +116,7 @@ def end_substep(table, h):
     is_balanced = balances(table, span, span / h)
     if span > h * SHORTEST and not is_balanced:
         return go_back(table, h)
-    settle_debt(table)
+    repay_debt(table)
     return next_part(table, h)
 
 
@@ -138,21 +138,26 @@ def keep_start(table, h):
     """Poses, motion subspaces, kinetic energy, and momenta with half the impulses of the step, at the start."""
     s = moving_of(table)
     x = constraints_of(table)
-    outside_wrenches(table)
+    external_wrenches(table)
     for m in range(x.constrained.shape[0]):
-        add_to6(s.change, x.constrained[m], newton.FORCE, load6(x.wrenches, m, 0))
+        add_to6(s.variational_work, x.constrained[m], newton.FORCE, load6(x.wrenches, m, 0))
     kinetic = 0.0
     for i in range(s.tree.shape[0]):
-        store9(s.change, i, newton.R_0, load9(s.work, i, R_))
-        store3(s.change, i, newton.P_0, load3(s.work, i, P_))
+        store9(s.variational_work, i, newton.R_0, load9(s.work, i, R_))
+        store3(s.variational_work, i, newton.P_0, load3(s.work, i, P_))
         twist = load6(s.work, i, TWIST)
         momentum = rigid_times_twist(load10(s.body, i, INERTIA), twist)
         kinetic += 0.5 * dot6(twist, momentum)
-        store6(s.change, i, newton.GIVEN, add6(momentum, scale6(0.5 * h, load6(s.change, i, newton.FORCE))))
+        store6(
+            s.variational_work,
+            i,
+            newton.GIVEN,
+            add6(momentum, scale6(0.5 * h, load6(s.variational_work, i, newton.FORCE))),
+        )
     for j in range(s.v.shape[0]):
         s.stages[CARRIED, j] = s.dof[j, ARMATURE] * s.v[j]
         kinetic += 0.5 * s.stages[CARRIED, j] * s.v[j]
-        store6(s.change_dof, j, newton.S_0, load6(s.dof_work, j, S_D))
+        store6(s.variational_dof_work, j, newton.S_0, load6(s.dof_work, j, S_D))
     s.numbers[mv.KINETIC_START] = kinetic
 
 
@@ -167,20 +172,22 @@ def balances(table, h, part):
     involved = 0.0
     pushes = 0.0  # [N or N·m], whose work is known no better than the displacements are
     for i in range(s.tree.shape[0]):
-        x = cayley_vector(load4(s.change, i, newton.TURN))
-        share = 0.5 * dot6(load6(s.change, i, newton.FORCE), join(x, load3(s.change, i, newton.P_D)))
+        x = cayley_vector(load4(s.variational_work, i, newton.TURN))
+        share = 0.5 * dot6(
+            load6(s.variational_work, i, newton.FORCE), join(x, load3(s.variational_work, i, newton.P_D))
+        )
         work += share
         involved += abs(share)
-    outside_wrenches(table)
+    external_wrenches(table)
     kinetic = 0.0
     for i in range(s.tree.shape[0]):
-        turn = load4(s.change, i, newton.TURN)
-        d = load3(s.change, i, newton.P_D)
+        turn = load4(s.variational_work, i, newton.TURN)
+        d = load3(s.variational_work, i, newton.P_D)
         d = add3(d, way_of(back(turn), d))
-        share = 0.5 * dot6(load6(s.change, i, newton.FORCE), join(cayley_vector(turn), d))
+        share = 0.5 * dot6(load6(s.variational_work, i, newton.FORCE), join(cayley_vector(turn), d))
         work += share
         involved += abs(share)
-        pushes += sum_of_sizes(load6(s.change, i, newton.FORCE))
+        pushes += sum_of_sizes(load6(s.variational_work, i, newton.FORCE))
         twist = ZERO6
         if s.tree[i, PARENT] >= 0:
             twist = load6(s.work, s.tree[i, PARENT], TWIST)
@@ -209,7 +216,7 @@ def balances(table, h, part):
 
 
 @routine
-def settle_debt(table):
+def repay_debt(table):
     """Adds up what steps have made of energy; where that is no longer small, all speeds change by the same small part."""
     s = moving_of(table)
     part = part_given_back(table, s.numbers[mv.ENERGY_DEBT] + s.numbers[mv.ENERGY_GAP], s.numbers[mv.KINETIC_START])
@@ -233,4 +240,4 @@ def take_back_debt(table):
     s.numbers[mv.ENERGY_DEBT] = s.numbers[mv.DEBT_BEFORE]
 
 
-VARIATIONAL = Integrator(begin, resume, where_joints_act, note_efforts, take_back=take_back_debt)
+VARIATIONAL = Integrator(begin, resume, where_joints_act, record_efforts, take_back=take_back_debt)

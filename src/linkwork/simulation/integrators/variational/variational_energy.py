@@ -17,7 +17,7 @@ from linkwork.spatial.vectors import ZERO6, dot6, scale6
 
 @routine
 def velocities(table, column, row, q):
-    """v of the momenta in a column of `change` and a row of `stages`, at q: `aba` from rest; returns as that."""
+    """v of the momenta in a column of `variational_work` and a row of `stages`, at q: `aba` from rest; returns as that."""
     s = moving_of(table)
     s.counts[mv.EVALUATIONS] += 1
     S = s.dof_work[:, aba.S_D : aba.S_D + 6]
@@ -25,14 +25,14 @@ def velocities(table, column, row, q):
         R, p, _, _ = body_motion(s.tree, s.body, s.screws, i, q, s.start_v, S)
         store9(s.work, i, aba.R_, R)
         store3(s.work, i, aba.P_, p)
-        begin_body(s.body, s.work, i, ZERO6, scale6(-1.0, load6(s.change, i, column)))
+        begin_body(s.body, s.work, i, ZERO6, scale6(-1.0, load6(s.variational_work, i, column)))
         j = s.tree[i, V]
         for k in range(s.tree[i, DOF]):
-            s.resistance[j + k, ARMATURE] = s.dof[j + k, ARMATURE]
+            s.effective_armature[j + k, ARMATURE] = s.dof[j + k, ARMATURE]
             s.dof_work[j + k, aba.EFFORT_D] = s.stages[row, j + k]
         if s.tree[i, KIND] == HELICAL:
             s.work[i, aba.U_SMALL] = s.stages[row, j]
-    bad, _ = inertias_leaf_to_root(s.tree, s.body, s.resistance, s.work, s.dof_work)
+    bad, _ = inertias_leaf_to_root(s.tree, s.body, s.effective_armature, s.work, s.dof_work)
     if bad < 0:
         accelerations_root_to_leaf(s.tree, s.body, ZERO3, s.work, s.dof_work, s.v)
     return bad
@@ -45,7 +45,9 @@ def kinetic_energy(table, column, row, q):
     velocities(table, column, row, q)
     energy = 0.0
     for i in range(s.tree.shape[0]):
-        energy += 0.5 * dot6(load6(s.change, i, column), load6(s.work, i, aba.ACCELERATION))  # from rest: its twist
+        energy += 0.5 * dot6(
+            load6(s.variational_work, i, column), load6(s.work, i, aba.ACCELERATION)
+        )  # from rest: its twist
     for j in range(s.v.shape[0]):
         energy += 0.5 * s.stages[row, j] * s.v[j]
     return energy
@@ -70,7 +72,12 @@ def count_energy(table):
     if part != 0.0:
         scale = math.sqrt(1.0 - part)
         for i in range(s.tree.shape[0]):
-            store6(s.change, i, mv.CARRIED_MOMENTUM, scale6(scale, load6(s.change, i, mv.CARRIED_MOMENTUM)))
+            store6(
+                s.variational_work,
+                i,
+                mv.CARRIED_MOMENTUM,
+                scale6(scale, load6(s.variational_work, i, mv.CARRIED_MOMENTUM)),
+            )
         for j in range(s.v.shape[0]):
             s.stages[CARRIED, j] *= scale
         s.numbers[mv.ENERGY_WITHIN] -= part * kinetic

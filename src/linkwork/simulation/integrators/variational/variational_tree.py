@@ -33,31 +33,31 @@ from linkwork.simulation.integrators.variational.discrete_equations import (
     PART_TOLERANCE,
     SOLVE_TOLERANCE,
     SUB_Q,
+    external_wrenches,
     impulses_at_end,
-    note_efforts,
-    outside_wrenches,
+    record_efforts,
     solve,
     sum_of_sizes,
 )
 from linkwork.simulation.integrators.variational.discrete_inertia import END_MOMENTUM, carry_what_is_left
 from linkwork.simulation.integrators.variational.discrete_newton import displace
-from linkwork.simulation.integrators.variational.lengths import (
-    SHORTEST,
-    first_length,
-    halve,
-    is_in_doubt,
-    lengthen,
-    next_part,
-)
-from linkwork.simulation.integrators.variational.past import (
+from linkwork.simulation.integrators.variational.history import (
     MEAN_V,
     REMEMBERED,
-    begin_past,
-    guess_from_past,
+    begin_history,
+    guess_from_history,
     is_beginning,
     remember_end,
     remember_mean,
     remembers,
+)
+from linkwork.simulation.integrators.variational.step_control import (
+    SHORTEST,
+    first_length,
+    halve,
+    is_cautious,
+    lengthen,
+    next_part,
 )
 from linkwork.simulation.integrators.variational.variational_energy import (
     begin_count,
@@ -74,10 +74,15 @@ from linkwork.spatial.memory import add_to6, load3, load4, load6, load9, load10,
 from linkwork.spatial.rotations import add3
 from linkwork.spatial.vectors import add6, dot6, join, scale6, sub6, twist_to_child
 
-# What a step carries on and remembers, and the same when it began, to go back to should it fail: column of `change`, row of
-# `stages`, first row of mean velocities there, first of `numbers`.
+# What a step carries on and remembers, and the same when it began, to go back to should it fail: column of
+# `variational_work`, row of `stages`, first row of mean velocities there, first of `numbers`.
 NOW = (mv.CARRIED_MOMENTUM, CARRIED, MEAN_V, mv.ENERGY_DEBT)
-BEFORE = (mv.CARRIED_MOMENTUM + 6, mv.PAST + mv.PAST_ROWS, mv.PAST + mv.PAST_ROWS + 1, mv.STEP_PAST_BEFORE)
+BEFORE = (
+    mv.CARRIED_MOMENTUM + 6,
+    mv.HISTORY + mv.HISTORY_ROWS,
+    mv.HISTORY + mv.HISTORY_ROWS + 1,
+    mv.STEP_HISTORY_BEFORE,
+)
 NOT_FOUND = -1.0  # in the place of a kinetic energy
 FAR_MORE = 30.0  # what corrections by M leave, over what was expected, after which K is eliminated
 FORGETTING = 0.99
@@ -91,7 +96,7 @@ def begin_steps(table, h, n):
     s.counts[mv.POSES_READY] = 0  # wrenches may be others
     if remembers(table):
         return
-    begin_past(table, h)
+    begin_history(table, h)
     S = s.dof_work[:, S_D : S_D + 6]
     kinetic = 0.0
     for i in range(s.tree.shape[0]):
@@ -100,7 +105,7 @@ def begin_steps(table, h, n):
             twist = add6(twist_to_child(R, p, load6(s.work, s.tree[i, PARENT], TWIST)), twist)
         store6(s.work, i, TWIST, twist)
         momentum = rigid_times_twist(load10(s.body, i, INERTIA), twist)
-        store6(s.change, i, mv.CARRIED_MOMENTUM, momentum)
+        store6(s.variational_work, i, mv.CARRIED_MOMENTUM, momentum)
         kinetic += 0.5 * dot6(twist, momentum)
     for j in range(s.v.shape[0]):
         s.stages[CARRIED, j] = s.dof[j, ARMATURE] * s.v[j]
@@ -131,13 +136,13 @@ def copy_carried(table, back):
     if back:
         to, source = NOW, BEFORE
     for i in range(s.tree.shape[0]):
-        store6(s.change, i, to[0], load6(s.change, i, source[0]))
+        store6(s.variational_work, i, to[0], load6(s.variational_work, i, source[0]))
     for j in range(s.v.shape[0]):
         s.stages[to[1], j] = s.stages[source[1], j]
     for row in range(REMEMBERED):
         for k in range(s.q.shape[0] + 1):  # rows are as long as the whole linkage needs
             s.stages[to[2] + row, k] = s.stages[source[2] + row, k]
-    for k in range(mv.STEP_PAST_SIZE):
+    for k in range(mv.STEP_HISTORY_SIZE):
         s.numbers[to[3] + k] = s.numbers[source[3] + k]
 
 
@@ -167,7 +172,7 @@ def one_substep(table, h):
     span = s.numbers[mv.SUBSTEP]
     is_first = is_beginning(table)
     is_alike = s.stages[MEAN_V, s.q.shape[0]] == span
-    guess_from_past(table, span)
+    guess_from_history(table, span)
     for k in range(s.q.shape[0]):
         s.stages[SUB_Q, k] = s.q[k]
     start_root_to_leaf(table, span)
@@ -187,7 +192,7 @@ def one_substep(table, h):
     # Energies within two steps compare badly where their lengths differ, and miss losses where joints turn by more than a
     # radian: in steps that are made in parts, or were a short time ago. There those at the ends count.
     at_end = NOT_FOUND
-    if not is_alike or is_in_doubt(table, h) or not abs(gap) <= allowed:
+    if not is_alike or is_cautious(table, h) or not abs(gap) <= allowed:
         at_start = kinetic_energy_now(table, s.stages[SUB_Q])
         at_end = kinetic_energy(table, END_MOMENTUM, mv.IMPULSE, s.q)
         gap = at_end - at_start - before - after
@@ -255,7 +260,7 @@ def push(table):
     """Wrenches from outside into FORCE, poses being those in `work`."""
     if moving_of(table).counts[mv.LOADS] > 0:
         world_poses_root_to_leaf(table)
-    outside_wrenches(table)
+    external_wrenches(table)
 
 
 @routine
@@ -272,15 +277,15 @@ def start_root_to_leaf(table, h):
     s.counts[mv.POSES_READY] = 0
     pushed = is_pushed(table)
     for i in range(s.tree.shape[0]):
-        store9(s.change, i, newton.R_0, load9(s.work, i, R_))
-        store3(s.change, i, newton.P_0, load3(s.work, i, P_))
-        given = load6(s.change, i, mv.CARRIED_MOMENTUM)
+        store9(s.variational_work, i, newton.R_0, load9(s.work, i, R_))
+        store3(s.variational_work, i, newton.P_0, load3(s.work, i, P_))
+        given = load6(s.variational_work, i, mv.CARRIED_MOMENTUM)
         if pushed:
-            given = add6(given, scale6(0.5 * h, load6(s.change, i, newton.FORCE)))
-        store6(s.change, i, newton.GIVEN, given)
+            given = add6(given, scale6(0.5 * h, load6(s.variational_work, i, newton.FORCE)))
+        store6(s.variational_work, i, newton.GIVEN, given)
         if s.tree[i, KIND] != HELICAL:
             for j in range(s.tree[i, V], s.tree[i, V] + s.tree[i, DOF]):
-                store6(s.change_dof, j, newton.S_0, load6(s.dof_work, j, S_D))
+                store6(s.variational_dof_work, j, newton.S_0, load6(s.dof_work, j, S_D))
 
 
 @routine
@@ -302,7 +307,7 @@ def end_root_to_leaf(table, h):
     the sum of the forces [N or N·m], whose work is known no better than the displacements are.
     """
     s = moving_of(table)
-    S = s.change_dof[:, newton.S_1 : newton.S_1 + 6]
+    S = s.variational_dof_work[:, newton.S_1 : newton.S_1 + 6]
     at_end = s.dof_work[:, S_D : S_D + 6]
     pushed = is_pushed(table)
     kinetic = 0.0
@@ -314,31 +319,31 @@ def end_root_to_leaf(table, h):
         turn, d, _, _, _ = displace(s, i, S)
         given = momentum_at_start(s.body, i, turn, d, h)
         momentum, energy = momentum_at_end(s.body, i, turn, d, h)
-        store6(s.change, i, newton.MISSING, sub6(load6(s.change, i, newton.GIVEN), given))
-        store6(s.change, i, END_MOMENTUM, momentum)
+        store6(s.variational_work, i, newton.MISSING, sub6(load6(s.variational_work, i, newton.GIVEN), given))
+        store6(s.variational_work, i, END_MOMENTUM, momentum)
         kinetic += energy
         R, p, _, _ = body_motion(s.tree, s.body, s.screws, i, s.q, s.start_v, at_end)
         store9(s.work, i, R_, R)
         store3(s.work, i, P_, p)
         if pushed:
-            share = 0.5 * dot6(load6(s.change, i, newton.FORCE), join(cayley_vector(turn), d))
+            share = 0.5 * dot6(load6(s.variational_work, i, newton.FORCE), join(cayley_vector(turn), d))
             before += share
             involved += abs(share)
     if pushed:
         push(table)
         for i in range(s.tree.shape[0]):
-            turn = load4(s.change, i, newton.TURN)
-            d = load3(s.change, i, newton.P_D)
+            turn = load4(s.variational_work, i, newton.TURN)
+            d = load3(s.variational_work, i, newton.P_D)
             d = add3(d, way_of(back(turn), d))
-            share = 0.5 * dot6(load6(s.change, i, newton.FORCE), join(cayley_vector(turn), d))
+            share = 0.5 * dot6(load6(s.variational_work, i, newton.FORCE), join(cayley_vector(turn), d))
             after += share
             involved += abs(share)
-            force6 = load6(s.change, i, newton.FORCE)
+            force6 = load6(s.variational_work, i, newton.FORCE)
             pushes += sum_of_sizes(force6)
-            add_to6(s.change, i, END_MOMENTUM, scale6(0.5 * h, force6))
+            add_to6(s.variational_work, i, END_MOMENTUM, scale6(0.5 * h, force6))
     for j in range(s.v.shape[0]):
         rotor = s.dof[j, ARMATURE] * s.v[j]
-        force = s.effort[j] + s.drive[j]  # rotors, and what acts at the middle of the step
+        force = s.effort[j] + s.joint_effort[j]  # rotors, and what acts at the middle of the step
         kinetic += 0.5 * rotor * s.v[j]
         share = 0.5 * s.u[j] * force
         before += share
@@ -346,7 +351,7 @@ def end_root_to_leaf(table, h):
         involved += 2.0 * abs(share)
         pushes += abs(force)
         s.stages[mv.IMPULSE, j] = 0.5 * h * force + rotor
-        s.drive[j] = s.stages[CARRIED, j] - rotor + 0.5 * h * force  # what joints miss, as in the first of (5)
+        s.joint_effort[j] = s.stages[CARRIED, j] - rotor + 0.5 * h * force  # what joints miss, as in the first of (5)
     return kinetic, before, after, involved, pushes
 
 
@@ -355,9 +360,9 @@ def carry_on(table):
     """What the next step begins with."""
     s = moving_of(table)
     for i in range(s.tree.shape[0]):
-        store6(s.change, i, mv.CARRIED_MOMENTUM, load6(s.change, i, END_MOMENTUM))
+        store6(s.variational_work, i, mv.CARRIED_MOMENTUM, load6(s.variational_work, i, END_MOMENTUM))
     for j in range(s.v.shape[0]):
         s.stages[CARRIED, j] = s.stages[mv.IMPULSE, j]
 
 
-VARIATIONAL_TREE = Integrator(step_tree, note_efforts=note_efforts, begin_steps=begin_steps, end_steps=end_steps)
+VARIATIONAL_TREE = Integrator(step_tree, record_efforts=record_efforts, begin_steps=begin_steps, end_steps=end_steps)

@@ -3,11 +3,11 @@
 from linkwork.core.jit import kernel
 from linkwork.simulation.constrained.calling import close_loops
 from linkwork.simulation.integrators.euler import EULER, PLAIN_EULER
-from linkwork.simulation.stepping.driver import make_advance, make_go_on
+from linkwork.simulation.stepping.driver import make_advance, make_advance_stage
 from linkwork.simulation.stepping.evaluate_loops import close_any, evaluate_any, evaluate_loops
 
 _advance = make_advance(EULER, evaluate_loops, close_loops)
-_go_on = make_go_on(PLAIN_EULER, evaluate_any, close_any)
+_advance_stage = make_advance_stage(PLAIN_EULER, evaluate_any, close_any)
 
 
 @kernel
@@ -17,6 +17,6 @@ def advance_closed(table, h, n):
 
 
 @kernel
-def go_on(table, h, status, bad, is_given):
-    """A step up to where Python is asked for forces: `driver.make_go_on`."""
-    return _go_on(table, h, status, bad, is_given)
+def advance_stage(table, h, status, bad, is_given):
+    """A step up to where Python is asked for forces: `driver.make_advance_stage`."""
+    return _advance_stage(table, h, status, bad, is_given)

@@ -10,7 +10,7 @@ from linkwork.simulation.constrained.loop_forces import accelerate_again, close_
 from linkwork.simulation.integrators.chart import DONE, EVALUATE
 from linkwork.simulation.integrators.kick_drift_kick import KICK_DRIFT_KICK, make_integrator
 from linkwork.simulation.moving import OK
-from linkwork.simulation.stepping.driver import make_advance, make_go_on
+from linkwork.simulation.stepping.driver import make_advance, make_advance_stage
 from linkwork.simulation.stepping.evaluate import evaluate_tree, make_evaluate
 from linkwork.simulation.stepping.evaluate_loops import evaluate_any, evaluate_loops
 
@@ -42,7 +42,9 @@ def close_any_where_evaluated(table):
 
 _advance = make_advance(KICK_DRIFT_KICK, evaluate_loops, close_where_evaluated, again=evaluate_loops_again)
 # Loops are closed before forces are asked for, so that these hold where the step ends: one call per step.
-_go_on = make_go_on(make_integrator(close_drift_any), evaluate_any, close_any_where_evaluated, again=evaluate_any_again)
+_advance_stage = make_advance_stage(
+    make_integrator(close_drift_any), evaluate_any, close_any_where_evaluated, again=evaluate_any_again
+)
 
 
 @kernel
@@ -52,6 +54,6 @@ def advance_closed(table, h, n):
 
 
 @kernel
-def go_on(table, h, status, bad, is_given):
-    """A step up to where Python is asked for forces: `driver.make_go_on`."""
-    return _go_on(table, h, status, bad, is_given)
+def advance_stage(table, h, status, bad, is_given):
+    """A step up to where Python is asked for forces: `driver.make_advance_stage`."""
+    return _advance_stage(table, h, status, bad, is_given)

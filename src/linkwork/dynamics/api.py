@@ -1,10 +1,9 @@
-"""The front of the dynamics: forward and inverse dynamics, the mass matrix. Choose the algorithm by name."""
+"""Public functions of the dynamics: forward and inverse dynamics, the mass matrix. Choose the algorithm by name."""
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,6 +28,7 @@ from linkwork.dynamics.inputs import (
 from linkwork.dynamics.linear.cholesky import solve_positive_definite
 from linkwork.dynamics.mass_matrix import BODY_WORK as CRB_BODY_WORK
 from linkwork.dynamics.mass_matrix import composite_rigid_bodies, composite_sizes
+from linkwork.dynamics.remembered import remembered
 from linkwork.dynamics.rnea import BODY_WORK as RNEA_BODY_WORK
 from linkwork.dynamics.rnea import rnea
 from linkwork.dynamics.unit_vector import unit_vector_columns
@@ -43,15 +43,6 @@ FloatArray = NDArray[np.float64]
 DENSE_COPIES = 2  # M and its factor
 
 
-def _workspace(model: Model, key: str, make: Callable[[Model], Any]) -> Any:
-    """Scratch memory of an algorithm for a model: one per thread, allocated once, freed with the model."""
-    kept = model.workspaces.__dict__
-    work = kept.get(key)
-    if work is None:
-        work = kept[key] = make(model)
-    return work
-
-
 def _aba_work(model: Model) -> tuple[FloatArray, ...]:
     return np.empty((model.n_bodies, ABA_BODY_WORK)), np.empty((model.nv, ABA_DOF_WORK))
 
@@ -62,7 +53,7 @@ def _rnea_work(model: Model) -> tuple[FloatArray, ...]:
 
 def _forward_aba(model: Model, q: FloatArray, v: FloatArray, effort: FloatArray, wrenches: FloatArray) -> FloatArray:
     qdd = np.empty(model.nv)
-    work, dof_work = _workspace(model, "aba", _aba_work)
+    work, dof_work = remembered(model, "aba", _aba_work)
     status, bad = aba(*model.arrays, q, v, effort, wrenches, work, dof_work, qdd)
     if bad >= 0 or not np.isfinite(qdd.sum()):
         vectors = {"state.q": q, "state.v": v, "effort": effort}
@@ -120,7 +111,7 @@ def _forward_unit_vector(
     weightless = np.zeros(3)
     for array in (armature_only, weightless):  # read-only, as in a model: the same compiled kernel serves
         array.setflags(write=False)
-    work, S = _workspace(model, "rnea", _rnea_work)
+    work, S = remembered(model, "rnea", _rnea_work)
     _refuse_matrix(model, "unit_vector", DENSE_COPIES)
     M = np.empty((nv, nv))
     still, unit = np.zeros(nv), np.zeros(nv)
@@ -131,8 +122,7 @@ def _forward_unit_vector(
 
 def dca_solver(model: Model) -> DcaSolver:
     """This thread's divide-and-conquer solver for a model."""
-    solver: DcaSolver = _workspace(model, "dca", DcaSolver)
-    return solver
+    return remembered(model, "dca", DcaSolver)
 
 
 def solve_dca(solver: DcaSolver, q: FloatArray, v: FloatArray, effort: FloatArray, wrenches: FloatArray) -> FloatArray:
@@ -184,8 +174,7 @@ def checked_or_aba(
 def virtual_work_solver(model: Model, split: bool = True) -> VirtualWorkSolver:
     """This thread's solver by virtual work for a model, with or without link splitting."""
     name = "virtual_work" if split else "virtual_work_unsplit"
-    solver: VirtualWorkSolver = _workspace(model, name, lambda model: VirtualWorkSolver(model, split))
-    return solver
+    return remembered(model, name, lambda model: VirtualWorkSolver(model, split))
 
 
 def _by_virtual_work(
@@ -211,7 +200,7 @@ def _forward_virtual_work_unsplit(
 
 def _forward_gpu(model: Model, q: FloatArray, v: FloatArray, effort: FloatArray, wrenches: FloatArray) -> FloatArray:
     """By name, because that room builds on this one."""
-    gpu = importlib.import_module("linkwork.gpu.front")
+    gpu = importlib.import_module("linkwork.gpu.api")
     qdd: FloatArray = gpu.forward_gpu(model, q, v, effort, wrenches)
     return qdd
 
@@ -257,7 +246,7 @@ def forward_dynamics(
 
 def _inverse(model: Model, q: FloatArray, v: FloatArray, qdd: FloatArray, wrenches: FloatArray) -> FloatArray:
     effort = np.empty(model.nv)
-    work, S = _workspace(model, "rnea", _rnea_work)
+    work, S = remembered(model, "rnea", _rnea_work)
     rnea(*model.arrays, q, v, qdd, wrenches, work, S, effort)
     return effort
 

@@ -10,7 +10,7 @@ from linkwork.dynamics.paths.path_union import path_union
 from linkwork.haptics.snapshot.ports import make_ports
 
 
-class Held:
+class GraspSet:
     """One or more hands on bodies, shape (k,), whose nodes are `leaf`, at points (k, 3) in their frames [m].
 
     body: the model's table. message: the words of the snapshot. Cost: O(k log n), once for each change of the hands.

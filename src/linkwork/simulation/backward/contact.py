@@ -20,14 +20,14 @@ from linkwork.contact import contact_list as cl
 from linkwork.contact import points as cp
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.derivatives.kinematics import Moving
-from linkwork.derivatives.stepping.euler import EulerStep, Touched
+from linkwork.derivatives.stepping.euler import ByContact, EulerStep
 from linkwork.derivatives.stepping.step_gradients import Seen
 from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation.backward.closing import Closing
 from linkwork.simulation.backward.half_way import HalfWay, turns_fast
-from linkwork.simulation.backward.normals import Shapes, Touch
+from linkwork.simulation.backward.normals import ContactPoint, Shapes
 from linkwork.simulation.contact_choice import has_limited_motors
 
 SLIDES = cp.STATES.index("sliding")
@@ -58,7 +58,7 @@ class Found(NamedTuple):
     met: bool  # whether anything was near enough to be asked for impulses
 
 
-class TouchingStep(EulerStep):
+class ContactStep(EulerStep):
     """The map of one step of h [s] by "semi_implicit_euler", with contact and limits of joints."""
 
     def __init__(self, sim: Any, h: float):
@@ -80,13 +80,13 @@ class TouchingStep(EulerStep):
         state = sim.view.contact
         return None if state is None else pressed(state)
 
-    def touching(self, before: State, after: State, seen: Seen) -> _Held | None:
+    def contact_impulses(self, before: State, after: State, seen: Seen) -> _ContactImpulses | None:
         found: Found | None = seen[1]
         if found is None or not found.met:
             return None
         if not (found.impulse.size or found.limits.size):
-            held = _Held(self, before, after, found)  # what does not press may be near: then bodies still turn half way
-            return held if self.takes_half and turns_fast(held.at.twists, self.h) else None
+            near = _ContactImpulses(self, before, after, found)  # what does not press: bodies may still turn half way
+            return near if self.takes_half and turns_fast(near.at.twists, self.h) else None
         if not abs(found.span - self.h) <= 1e-9 * self.h:
             raise StateError(
                 f"a step of {self.h:g} s was made in parts, since bodies met within it; such steps have no gradients. Take "
@@ -98,7 +98,7 @@ class TouchingStep(EulerStep):
                 f"'{body}' touches with friction that knows a direction, or rolls on a patch; steps with such friction "
                 "have no gradients. Give the shapes a friction that is a number."
             )
-        return _Held(self, before, after, found)
+        return _ContactImpulses(self, before, after, found)
 
 
 def pressed(state: Any) -> Found:
@@ -118,8 +118,8 @@ def pressed(state: Any) -> Found:
         table = state.finder.table
         shapes = Shapes(table.kind[pair], table.size[pair], table.pose[pair])
     slides = rows.ids[press, cp.STATE] == SLIDES
-    held, slack = state.arrays.limit_impulse, float(state.arrays.settings[ca.SLACK])
-    freedom, side = np.nonzero(held > 0.0)
+    limit_impulse, slack = state.arrays.limit_impulse, float(state.arrays.settings[ca.SLACK])
+    freedom, side = np.nonzero(limit_impulse > 0.0)
     return Found(
         ids[:, : cl.BODY_B + 1].copy(),
         data[:, cl.POINT : cl.POINT + 3].copy(),
@@ -133,7 +133,7 @@ def pressed(state: Any) -> Found:
         (data[:, cl.PATCH] > 0.0) | (slides & (data[:, cl.DIRECTED] != cl.ISOTROPIC)),
         freedom,
         np.where(side == 0, 1.0, -1.0),
-        held[freedom, side],
+        limit_impulse[freedom, side],
         NONE * slack,
         float(state.arrays.balance[ca.LAST_PART]),
         bool(state.arrays.balance[ca.HAD_CONTACT] != 0.0),
@@ -148,10 +148,10 @@ class _Side(NamedTuple):
     sign: float
 
 
-class _Held:
+class _ContactImpulses:
     """Impulses of a step as wrenches and efforts, and the way back through the laws that they obey."""
 
-    def __init__(self, step: TouchingStep, before: State, after: State, found: Found):
+    def __init__(self, step: ContactStep, before: State, after: State, found: Found):
         self.step, self.before, self.after, self.found, self.h = step, before, after, found, step.h
         self.model: Model = step.model
         self.at = Moving(self.model, before)
@@ -165,7 +165,7 @@ class _Held:
         self.wrenches = self.on_bodies(force)
         frames = self.at.R, self.at.p
         self.touches = [
-            Touch(pair, found.shapes, k, (found.point[k], found.axes[k, 0], found.distance[k]), frames)
+            ContactPoint(pair, found.shapes, k, (found.point[k], found.axes[k, 0], found.distance[k]), frames)
             for k, pair in enumerate(found.bodies)
         ]
         self.efforts = np.zeros(self.model.nv)
@@ -240,11 +240,11 @@ class _Held:
 
     # ----------------------------------------------------------------------------------------------------------- the laws
 
-    def back(self, v: FloatArray, by_wrenches: FloatArray, by_efforts: FloatArray, pull: Any) -> Touched:
+    def back(self, v: FloatArray, by_wrenches: FloatArray, by_efforts: FloatArray, pull: Any) -> ByContact:
         h, m = self.h, self.found.impulse.shape[0]
         if not self.count:
             none = np.zeros(self.model.nv)
-            return Touched(none, none, none)
+            return ByContact(none, none, none)
         then = Moving(self.model, State(self.before.q, v))
         u, before = self.rows(then.twists, v), self.rows(self.at.twists, self.before.v)
         by_u, by_impulse = self._laws(u)
@@ -273,7 +273,7 @@ class _Held:
         bounce, slower = self.pushes(by_bias * bias.restitution)
         self.turned(bounce, self.at.twists, poses)
         more_q, before_v = self.at.back(poses, self.on_bodies(bounce))
-        return Touched(q + more_q + at_limits, before_v + slower, faster + more)
+        return ByContact(q + more_q + at_limits, before_v + slower, faster + more)
 
     def carried_back(self, by_wrenches: FloatArray) -> FloatArray:
         poses = np.zeros((self.model.n_bodies, 6))
@@ -334,7 +334,7 @@ def _dots(x: FloatArray, y: FloatArray) -> FloatArray:
 class _OnBodies(NamedTuple):
     """Weights on motions of the two bodies of a contact, in the world, into rows of six in their frames."""
 
-    held: _Held
+    impulses: _ContactImpulses
     bodies: IntArray
     out: FloatArray
 
@@ -342,13 +342,13 @@ class _OnBodies(NamedTuple):
         """Of a point of the body."""
         body = self.bodies[side]
         if body >= 0:
-            R = self.held.at.R[body]
-            self.out[body, :3] += R.T @ np.cross(where - self.held.at.p[body], force)
+            R = self.impulses.at.R[body]
+            self.out[body, :3] += R.T @ np.cross(where - self.impulses.at.p[body], force)
             self.out[body, 3:] += R.T @ force
 
     def turn(self, side: int, torque: FloatArray) -> None:
         if self.bodies[side] >= 0:
-            self.out[self.bodies[side], :3] += self.held.at.R[self.bodies[side]].T @ torque
+            self.out[self.bodies[side], :3] += self.impulses.at.R[self.bodies[side]].T @ torque
 
 
 class _Biases(NamedTuple):

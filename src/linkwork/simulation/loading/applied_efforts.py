@@ -36,26 +36,26 @@ class JointForces(NamedTuple):
     rest: Float1
     effort: Float1
     motor: Float2
-    strength: Float1
-    top_speed: Float1
+    effort_limit: Float1
+    velocity_limit: Float1
     q: Float1
     v: Float1
     qdd: Float1
-    drive: Float1
-    acted: Float2
+    joint_effort: Float1
+    applied_efforts: Float2
 
 
 _forces_of = reader(JointForces)
 
 
 @inlined
-def note_joint(s, i, q, v, h, judged):
-    """Parts of the efforts on joint i by equation (1), into `acted`; uses `drive`."""
+def record_joint(s, i, q, v, h, saturation_velocity):
+    """Parts of the efforts on joint i by equation (1), into `applied_efforts`; uses `joint_effort`."""
     kind = s.tree[i, KIND]
     first = s.tree[i, V]
     for j in range(first, first + s.tree[i, DOF]):
-        s.drive[j] = 0.0
-    joint_passive_effort(s.tree, s.dof, s.rest, i, q, v, s.drive)
+        s.joint_effort[j] = 0.0
+    joint_passive_effort(s.tree, s.dof, s.rest, i, q, v, s.joint_effort)
     for d in range(s.tree[i, DOF]):
         j = first + d
         faster = h * s.qdd[j]
@@ -64,27 +64,27 @@ def note_joint(s, i, q, v, h, judged):
         effort, stiffness, damping = 0.0, 0.0, 0.0
         if kind == HELICAL or kind == COMPOUND:
             effort, stiffness, damping = motor_law(
-                s.motor, s.strength, s.top_speed, j, q[s.tree[i, Q] + d], v[j], h, judged[j]
+                s.motor, s.effort_limit, s.velocity_limit, j, q[s.tree[i, Q] + d], v[j], h, saturation_velocity[j]
             )
-        s.acted[j, BY_GIVEN] = s.effort[j]
-        s.acted[j, BY_MOTOR] = effort - stiffness * farther - damping * faster
-        s.acted[j, BY_SPRING] = s.drive[j] - damper - s.dof[j, STIFFNESS] * farther
-        s.acted[j, BY_DAMPER] = damper - s.dof[j, DAMPING] * faster
-        s.acted[j, BY_LIMIT] = 0.0
+        s.applied_efforts[j, BY_GIVEN] = s.effort[j]
+        s.applied_efforts[j, BY_MOTOR] = effort - stiffness * farther - damping * faster
+        s.applied_efforts[j, BY_SPRING] = s.joint_effort[j] - damper - s.dof[j, STIFFNESS] * farther
+        s.applied_efforts[j, BY_DAMPER] = damper - s.dof[j, DAMPING] * faster
+        s.applied_efforts[j, BY_LIMIT] = 0.0
 
 
 @routine
-def note_joints(table, q, v, h, judged):
+def record_joints(table, q, v, h, saturation_velocity):
     s = moving_of(table)
     for i in range(s.tree.shape[0]):
-        note_joint(s, i, q, v, h, judged)
+        record_joint(s, i, q, v, h, saturation_velocity)
 
 
 @routine
-def note_efforts_at_end(table, h):
+def record_efforts_at_end(table, h):
     """What acted on the joints in the last step, by (1) at the state where it ended; for methods of several stages."""
     s = moving_of(table)
-    note_joints(table, s.q, s.v, 0.0, s.v)
+    record_joints(table, s.q, s.v, 0.0, s.v)
 
 
 @kernel
@@ -92,7 +92,7 @@ def efforts_now(table):
     """Parts of the efforts on all joints of `JointForces` as they are at (q, v)."""
     s = _forces_of(table)
     for i in range(s.tree.shape[0]):
-        note_joint(s, i, s.q, s.v, 0.0, s.v)
+        record_joint(s, i, s.q, s.v, 0.0, s.v)
 
 
 @kernel
@@ -106,12 +106,12 @@ def motor_laws(table, h, out):
             effort, stiffness, damping = 0.0, 0.0, 0.0
             if kind == HELICAL or kind == COMPOUND:
                 effort, stiffness, damping = motor_law(
-                    s.motor, s.strength, s.top_speed, j, s.q[s.tree[i, Q] + d], s.v[j], h, s.v[j]
+                    s.motor, s.effort_limit, s.velocity_limit, j, s.q[s.tree[i, Q] + d], s.v[j], h, s.v[j]
                 )
             out[j, 0], out[j, 1], out[j, 2] = effort, stiffness, damping
 
 
 def present_efforts(forces: JointForces) -> FloatArray:
-    """Parts of the efforts as they are at (q, v), columns as of `acted`, shape (nv, 5)."""
+    """Parts of the efforts as they are at (q, v), columns as of `applied_efforts`, shape (nv, 5)."""
     efforts_now(describe(forces))
-    return forces.acted
+    return forces.applied_efforts

@@ -6,7 +6,7 @@ a = K w - Gᵀ G w        K w by the tree of segments, G by the rows of constrai
 from numba import int64  # what kernels see words as
 
 from linkwork.core.jit import inlined, routine
-from linkwork.dynamics.paths.path_segments import AT_D, AT_U, IN_U, STATION_STATE, answer_network, put6, six, times
+from linkwork.dynamics.paths.path_segments import AT_D, AT_U, IN_U, STATION_STATE, network_responses, put6, six, times
 from linkwork.haptics.sharing import layout
 from linkwork.spatial.vectors import add6, dot6, scale6, sub6
 
@@ -14,19 +14,19 @@ from linkwork.spatial.vectors import add6, dot6, scale6, sub6
 @inlined
 def row_of(words, r, h):
     """Row r of the constraints on the body of hand h, in its frame."""
-    whole = words.view(int64)
-    return six(words, whole[layout.S_AT_ROWS] + 6 * (r * whole[layout.S_COUNT] + h))
+    integers = words.view(int64)
+    return six(words, integers[layout.S_AT_ROWS] + 6 * (r * integers[layout.S_COUNT] + h))
 
 
 @routine
-def answer_hands(words, work, wrench, state, rows):
+def hand_responses(words, work, wrench, state, rows):
     """Works out the answers to wrenches at the points held, axes of the world: work[wrench:], six numbers per hand.
 
     They are turned into the bodies' frames in place. state, rows: where stations and rows of constraints stand in `work`.
     Cost: O(hands (1 + rows)).
     """
-    whole = words.view(int64)
-    count, stations = whole[layout.S_COUNT], whole[layout.S_STATIONS]
+    integers = words.view(int64)
+    count, stations = integers[layout.S_COUNT], integers[layout.S_STATIONS]
     for k in range(stations):
         for e in range(AT_U):
             work[state + STATION_STATE * k + e] = 0.0
@@ -34,10 +34,10 @@ def answer_hands(words, work, wrench, state, rows):
         o = layout.S_HANDS + h * layout.RECORD
         w = times(words, o + layout.R_INTO, 6, six(work, wrench + 6 * h))
         put6(work, wrench + 6 * h, w)
-        at = state + STATION_STATE * whole[o + layout.R_STATION] + IN_U
+        at = state + STATION_STATE * integers[o + layout.R_STATION] + IN_U
         put6(work, at, add6(six(work, at), w))
-    answer_network(words, layout.S_HANDS + count * layout.RECORD, stations, work[state:])
-    for r in range(whole[layout.S_ROWS]):
+    network_responses(words, layout.S_HANDS + count * layout.RECORD, stations, work[state:])
+    for r in range(integers[layout.S_ROWS]):
         x = 0.0
         for h in range(count):
             x += dot6(row_of(words, r, h), six(work, wrench + 6 * h))
@@ -46,10 +46,10 @@ def answer_hands(words, work, wrench, state, rows):
 
 @inlined
 def hand_acceleration(words, work, h, state, rows):
-    """Acceleration of the body of hand h, in its frame, as `answer_hands` left it."""
-    whole = words.view(int64)
-    a = six(work, state + STATION_STATE * whole[layout.S_HANDS + h * layout.RECORD + layout.R_STATION] + AT_D)
-    for r in range(whole[layout.S_ROWS]):
+    """Acceleration of the body of hand h, in its frame, as `hand_responses` left it."""
+    integers = words.view(int64)
+    a = six(work, state + STATION_STATE * integers[layout.S_HANDS + h * layout.RECORD + layout.R_STATION] + AT_D)
+    for r in range(integers[layout.S_ROWS]):
         row = row_of(words, r, h)
         a = sub6(a, scale6(work[rows + r], row))
     return a

@@ -41,7 +41,7 @@ def no_rows() -> Rows:
     return Rows(np.zeros((0, 2), dtype=np.int64), np.zeros((0, 2, 6)), np.zeros(0), none, np.zeros((0, 6)))
 
 
-def rows_of_touching(model: Model, touching: ContactState, source: Source) -> Rows:
+def contact_rows(model: Model, touching: ContactState, source: Source) -> Rows:
     """Of the contacts that pressed and the limits that held in the last step."""
     from linkwork.simulation.contact_step.arrays import STEP
 
@@ -62,35 +62,35 @@ def rows_of_contacts(touching: ContactState, source: Source, h: float) -> Rows:
     pressed = np.flatnonzero((impulse * normals).sum(axis=1) > 0.0)
     if not pressed.size:
         return no_rows()
-    touched = np.unique(ids[pressed, :2])
-    touched = touched[touched >= 0]
-    pose, twist = np.zeros((touched.size, 12)), np.zeros((touched.size, 6))
-    source.place(touched, pose, twist)
+    in_contact = np.unique(ids[pressed, :2])
+    in_contact = in_contact[in_contact >= 0]
+    pose, twist = np.zeros((in_contact.size, 12)), np.zeros((in_contact.size, 6))
+    source.place(in_contact, pose, twist)
     bodies, on, forces, load_bodies, loads = [], [], [], [], []
     for c in pressed.tolist():
         pair = (int(ids[c, cl.BODY_A]), int(ids[c, cl.BODY_B]))
-        a = pose[np.searchsorted(touched, pair[0])]
+        a = pose[np.searchsorted(in_contact, pair[0])]
         point = a[:9].reshape(3, 3) @ data[c, cl.LOCAL : cl.LOCAL + 3] + a[9:]  # it moved with body a in the step
         normal, force = normals[c], impulse[c] / h
         axes = np.vstack([normal, _tangents(normal)]) if touching.system.state[c] == STICK else normal[None]
         for axis in axes:
             bodies.append(pair)
             on.append(
-                [_wrench(pose, touched, body, point, s * axis) for body, s in zip(pair, (1.0, -1.0), strict=True)]
+                [_wrench(pose, in_contact, body, point, s * axis) for body, s in zip(pair, (1.0, -1.0), strict=True)]
             )
             forces.append(float(force @ axis))
         for body, s in zip(pair, (1.0, -1.0), strict=True):
             if body != WORLD:
                 load_bodies.append(body)
-                loads.append(_wrench(pose, touched, body, point, s * force))
+                loads.append(_wrench(pose, in_contact, body, point, s * force))
     return Rows(np.array(bodies), np.array(on), np.array(forces), np.array(load_bodies), np.array(loads))
 
 
-def _wrench(pose: FloatArray, touched: IntArray, body: int, point: FloatArray, force: FloatArray) -> FloatArray:
+def _wrench(pose: FloatArray, in_contact: IntArray, body: int, point: FloatArray, force: FloatArray) -> FloatArray:
     """A force at a point, world axes → wrench on a body in its frame, shape (6,); zero on the world."""
     if body == WORLD:
         return np.zeros(6)
-    row = pose[np.searchsorted(touched, body)]
+    row = pose[np.searchsorted(in_contact, body)]
     R = row[:9].reshape(3, 3)
     f = R.T @ force
     return np.concatenate([np.cross(R.T @ (point - row[9:]), f), f])
@@ -106,8 +106,8 @@ def _tangents(normal: FloatArray) -> FloatArray:
 
 def rows_of_limits(model: Model, touching: ContactState, source: Source, h: float) -> Rows:
     """An effort on a coordinate is a wrench on the body of the joint, and the opposite one on its parent."""
-    held = touching.arrays.limit_sums[:, :2]
-    places, sides = np.nonzero(held > 0.0)
+    limit_impulse = touching.arrays.limit_sums[:, :2]
+    places, sides = np.nonzero(limit_impulse > 0.0)
     if not places.size:
         return no_rows()
     tree = model.arrays.tree
@@ -122,7 +122,7 @@ def rows_of_limits(model: Model, touching: ContactState, source: Source, h: floa
         R, p = source.hinge(i)
         f = R @ F[3:]
         back = -np.concatenate([R @ F[:3] + np.cross(p, f), f])
-        effort = float(held[place, side]) / h
+        effort = float(limit_impulse[place, side]) / h
         bodies.append((i, parent))
         on.append([F, back if parent >= 0 else np.zeros(6)])
         forces.append(effort)

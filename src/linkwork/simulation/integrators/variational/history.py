@@ -14,11 +14,11 @@ the last step left, on the same version of the linkage.
 import math
 
 from linkwork.core.jit import inlined, routine
-from linkwork.simulation.moving import END_LINKAGE, GUESS_TERMS, LINKAGE, PAST, moving_of
+from linkwork.simulation.moving import END_LINKAGE, GUESS_TERMS, HISTORY, LINKAGE, moving_of
 
 # Rows of `stages`: coordinates and velocities at the end; mean velocities of the last substeps, the latest first, with one
 # more number each, the length.
-END_Q, END_V, MEAN_V = PAST + 1, PAST + 2, PAST + 3
+END_Q, END_V, MEAN_V = HISTORY + 1, HISTORY + 2, HISTORY + 3
 REMEMBERED = 4
 NO_LENGTH = 1e-3  # part of a step that stands for none
 
@@ -47,7 +47,7 @@ def remember_end(table):
 
 
 @routine
-def begin_past(table, h):
+def begin_history(table, h):
     """The past of a linkage that has none: its velocities v, for a moment."""
     s = moving_of(table)
     last = s.q.shape[0]
@@ -122,7 +122,7 @@ def continued(s, a, k):
 
 
 @routine
-def guess_from_past(table, h):
+def guess_from_history(table, h):
     """(9): displacements in the step of h [s] into u."""
     s = moving_of(table)
     a = weights(table, s.numbers[GUESS_TERMS], h)

@@ -10,6 +10,7 @@ import numpy as np
 
 from linkwork.core.arrays import FloatArray
 from linkwork.dynamics.inputs import explain_failure
+from linkwork.dynamics.remembered import remembered
 from linkwork.errors import StateError
 from linkwork.gpu.cuda import CudaBackend
 from linkwork.gpu.device_model import DeviceModel
@@ -22,14 +23,10 @@ CHOICE = "LINKWORK_GPU"  # environment variable: "host" runs the kernels on the 
 
 def device_model(model: Model) -> DeviceModel:
     """This thread's DeviceModel of a model, in float64."""
-    kept = model.workspaces.__dict__
     name = os.environ.get(CHOICE, "cuda")
     if name not in BACKENDS:
         raise StateError(f"{CHOICE} is {name!r}; it must be one of {', '.join(BACKENDS)}.")
-    device = kept.get(f"gpu {name}")
-    if device is None:
-        device = kept[f"gpu {name}"] = DeviceModel(model, backend=BACKENDS[name])
-    return device
+    return remembered(model, f"gpu {name}", lambda model: DeviceModel(model, backend=BACKENDS[name]))
 
 
 def forward_gpu(model: Model, q: FloatArray, v: FloatArray, effort: FloatArray, wrenches: FloatArray) -> FloatArray:

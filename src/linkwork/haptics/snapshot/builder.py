@@ -6,13 +6,13 @@ import numpy as np
 
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.haptics.snapshot.constraints import Constraints
-from linkwork.haptics.snapshot.held import Held
-from linkwork.haptics.snapshot.ports import condense, find_answers, write_answers
+from linkwork.haptics.snapshot.grasp_set import GraspSet
+from linkwork.haptics.snapshot.ports import build_snapshot, find_responses, write_responses
 from linkwork.haptics.snapshot.sources import source_of
 from linkwork.simulation.base import LinkageSimulation
 
 
-class Condenser:
+class SnapshotBuilder:
     """The way from a simulation to the words of a snapshot."""
 
     def __init__(self, sim: LinkageSimulation):
@@ -20,19 +20,19 @@ class Condenser:
         self._constraints = Constraints(sim, self.source)
         self._body = sim.model.arrays.body
 
-    def hold(self, bodies: IntArray, at: FloatArray, message: FloatArray) -> Held:
+    def hold(self, bodies: IntArray, at: FloatArray, message: FloatArray) -> GraspSet:
         """Hands on bodies, shape (k,), at points (k, 3) in their frames; snapshots go into `message`."""
         leaf = self.source.leaf_of(bodies).astype(np.int64)
-        return Held(self.source.paths, self._body, bodies, leaf, at, message)
+        return GraspSet(self.source.paths, self._body, bodies, leaf, at, message)
 
-    def condense(self, held: Held) -> None:
+    def build(self, grasps: GraspSet) -> None:
         """Writes a snapshot of the present state, but for what the settings of hands say."""
-        ports = held.ports
+        ports = grasps.ports
         self.source.refresh()
         self.source.place(ports.bodies, ports.pose, ports.twist)
         if not self._constraints.are_possible:
-            condense(held.table, held.ports_table)
+            build_snapshot(grasps.table, grasps.ports_table)
             return
-        find_answers(held.table, held.ports_table)
-        self._constraints.close(held)
-        write_answers(held.table, held.ports_table)
+        find_responses(grasps.table, grasps.ports_table)
+        self._constraints.close(grasps)
+        write_responses(grasps.table, grasps.ports_table)

@@ -20,9 +20,9 @@ FIRST_WAIT, LONGEST_WAIT = 2.0, 16.0  # steps until it is tried again; as long, 
 @inlined
 def first_length(table, h):
     """h, or that by a power of two which is at most the length wished for [s]."""
-    wish = moving_of(table).numbers[mv.SUBSTEP_WISH]
+    proposed = moving_of(table).numbers[mv.PROPOSED_STEP]
     span = h
-    while span > 1.0001 * wish and span > h * SHORTEST:
+    while span > 1.0001 * proposed and span > h * SHORTEST:
         span *= 0.5
     return span
 
@@ -44,7 +44,7 @@ def halve(table, h):
     s.numbers[mv.WAIT_LEFT] = s.numbers[mv.WAIT]
     s.numbers[mv.SINCE_FAILURE] = FEW
     s.numbers[mv.SUBSTEP] = 0.5 * span
-    s.numbers[mv.SUBSTEP_WISH] = 0.5 * span
+    s.numbers[mv.PROPOSED_STEP] = 0.5 * span
     for k in range(s.q.shape[0]):
         s.q[k] = s.stages[SUB_Q, k]
     return EVALUATE
@@ -55,26 +55,28 @@ def lengthen(table, h):
     """After a step of h [s]: the length that the next one may begin with."""
     s = moving_of(table)
     s.numbers[mv.SINCE_FAILURE] = max(0.0, s.numbers[mv.SINCE_FAILURE] - 1.0)
-    s.numbers[mv.IN_DOUBT] = LONGEST_WAIT if s.numbers[mv.SUBSTEP] < h else max(0.0, s.numbers[mv.IN_DOUBT] - 1.0)
-    if s.numbers[mv.SUBSTEP_WISH] == math.inf:
+    s.numbers[mv.CAUTIOUS_STEPS] = (
+        LONGEST_WAIT if s.numbers[mv.SUBSTEP] < h else max(0.0, s.numbers[mv.CAUTIOUS_STEPS] - 1.0)
+    )
+    if s.numbers[mv.PROPOSED_STEP] == math.inf:
         return
     failed = s.numbers[mv.FAILED_LENGTH]
-    longer = 2.0 * s.numbers[mv.SUBSTEP_WISH]
+    longer = 2.0 * s.numbers[mv.PROPOSED_STEP]
     if failed > 0.0 and longer > 0.9999 * failed:
         s.numbers[mv.WAIT_LEFT] -= 1.0
         if s.numbers[mv.WAIT_LEFT] > 0.0:
             return
-        if s.numbers[mv.SUBSTEP_WISH] > 0.9999 * failed:  # it did well for as long as it had to wait
+        if s.numbers[mv.PROPOSED_STEP] > 0.9999 * failed:  # it did well for as long as it had to wait
             s.numbers[mv.FAILED_LENGTH] = 0.0
         s.numbers[mv.WAIT_LEFT] = s.numbers[mv.WAIT]
-    s.numbers[mv.SUBSTEP_WISH] = longer if longer < h else math.inf
+    s.numbers[mv.PROPOSED_STEP] = longer if longer < h else math.inf
 
 
 @inlined
-def is_in_doubt(table, h):
+def is_cautious(table, h):
     """Whether the step of h [s] is made in parts, or one of the last few was."""
     s = moving_of(table)
-    return s.numbers[mv.SUBSTEP] < h or s.numbers[mv.IN_DOUBT] > 0.0
+    return s.numbers[mv.SUBSTEP] < h or s.numbers[mv.CAUTIOUS_STEPS] > 0.0
 
 
 @inlined

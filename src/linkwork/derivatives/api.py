@@ -1,4 +1,4 @@
-"""The front of the derivatives: products with the Jacobian of a function, from the left (vjp) and from the right (jvp)."""
+"""Public functions of the derivatives: products with the Jacobian of a function, from the left (vjp) and right (jvp)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from linkwork.core.messages.names import did_you_mean
 from linkwork.derivatives import forward, inverse, kinematics
 from linkwork.derivatives.gradients import Gradients
 from linkwork.derivatives.rules import load_rules
-from linkwork.dynamics import front as dynamics
+from linkwork.dynamics import api as dynamics
 from linkwork.dynamics.quantities import motion
 from linkwork.errors import StateError
 from linkwork.model.model import Model

@@ -11,14 +11,14 @@ from linkwork.core.checks import shown, whole
 from linkwork.errors import StateError
 from linkwork.haptics.devices.device import Device, Reading, place, unit_quaternion
 from linkwork.haptics.sharing import layout as at
-from linkwork.haptics.sharing.memory import Output, leave_reading
+from linkwork.haptics.sharing.memory import Output, publish_reading
 
 MOST_BUTTONS = 2**63 - 1
 SMOOTHING = 1e-3  # [s] time over which velocities are averaged: devices report positions in steps
 SILENCE = 0.5  # [s] without a tick of the coupling loop after which the device is given no force
 
 
-class DevicePump:
+class DeviceIO:
     """Carries one device's readings to the coupling loop, with velocities, and forces back."""
 
     def __init__(self, device: Device, slot: int):
@@ -42,7 +42,7 @@ class DevicePump:
         message[at.D_TURN_RATE : at.D_TURN_RATE + 3] = self._turn_rate
         words = message.view(np.int64)
         words[at.D_TIME], words[at.D_BUTTONS] = now, buttons & MOST_BUTTONS
-        leave_reading(memory, self.slot, message)
+        publish_reading(memory, self.slot, message)
         return reading
 
     def _estimate(self, now: int, x: FloatArray, q: FloatArray) -> None:
