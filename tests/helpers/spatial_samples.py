@@ -1,4 +1,4 @@
-"""Pieces of spatial kernels as kernels call them, random poses, and small matrices by their definition."""
+"""Subroutines of spatial kernels as kernels call them, random poses, and small matrices by their definition."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from linkwork.spatial import inertia, rotations, vectors
 
 
 class Compiled:
-    """A module whose pieces of kernels are called as kernels call them: compiled. (Python would call them as Python.)"""
+    """A module whose subroutines are called as kernels call them: compiled. (Python would call them as Python.)"""
 
     def __init__(self, module):
         self._module = module
 
     def __getattr__(self, name):
-        piece = getattr(self._module, name)
-        if not hasattr(piece, "py_func"):
-            return piece
+        subroutine = getattr(self._module, name)
+        if not hasattr(subroutine, "py_func"):
+            return subroutine
 
         @numba.njit
         def call(*args):
-            return piece(*args)
+            return subroutine(*args)
 
         setattr(self, name, call)
         return call

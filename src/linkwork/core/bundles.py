@@ -2,7 +2,7 @@
 
 Numba takes some 0.6 µs to unpack each array argument of a call, and hands every field of a bundle on to each function that
 gets it. A simulation works on dozens of arrays. So its arrays are described once in a table of integers, three per array
-(address, rows, columns); kernels and their pieces take that table and read from it the arrays they use:
+(address, rows, columns); kernels and their subroutines take that table and read from it the arrays they use:
 
     class Motion(NamedTuple):
         q: Float1  # (nq,)
@@ -15,9 +15,9 @@ gets it. A simulation works on dozens of arrays. So its arrays are described onc
         s = motion_of(table)
         ... s.v[0] ...
 
-Arrays that a piece does not use cost it nothing. A table does not keep its arrays alive: whoever makes one holds them. A
-kernel may change the number of rows of an array in the table, within what was allocated (`set_rows`): that is how the
-arrays of a linkage grow and shrink with the joints that move.
+Arrays that a subroutine does not use cost it nothing. A table does not keep its arrays alive: whoever makes one holds
+them. A kernel may change the number of rows of an array in the table, within what was allocated (`set_rows`): that is
+how the arrays of a linkage grow and shrink with the joints that move.
 """
 
 from __future__ import annotations

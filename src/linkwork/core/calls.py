@@ -1,7 +1,7 @@
 """Kernels that other kernels call by their addresses.
 
-A piece (`jit.routine`) becomes part of every kernel that uses it. What is large and used by several is a kernel instead:
-compiled once, by itself, cached by its own sources, and called where it stands in the memory of this process:
+A subroutine (`jit.routine`) becomes part of every kernel that uses it. What is large and used by several is a kernel
+instead: compiled once, by itself, cached by its own sources, and called where it stands in the memory of this process:
 
     SIGNATURE = types.float64(TABLE, types.float64)
     call = caller(SIGNATURE)

@@ -1,4 +1,4 @@
-"""How kernels and their pieces get compiled: by Numba, with parts of it exchanged where that is wanted and works."""
+"""How kernels and their subroutines get compiled: by Numba, with parts of it exchanged where that is wanted and works."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from linkwork.core.messages.notice import notice_of_compiling
 from linkwork.core.numba_patches import patched_pipelines
 
 
-class Piece(CPUDispatcher):
+class Subroutine(CPUDispatcher):
     """What only kernels call compiled; called from Python it is the Python function it was written as."""
 
     def __call__(self, *args: Any) -> Any:
@@ -26,14 +26,14 @@ class Piece(CPUDispatcher):
         return super().get_call_template(args, kws)
 
 
-class PieceCompiler(Compiler):
+class SubroutineCompiler(Compiler):
     """Compiles for linking if that is wanted and works, else as Numba does."""
 
     def define_pipelines(self) -> list[Any]:
         pipelines: list[Any] = super().define_pipelines()
         patched = patched_pipelines()
         if patched is not None:
-            patched.compile_piece_by(self.state, *pipelines)
+            patched.compile_subroutine_by(self.state, *pipelines)
         return pipelines
 
 

@@ -113,7 +113,7 @@ def processor() -> str:
 
 
 def processor_features() -> str:
-    """What the processor that kernels are compiled for is told to have, as LLVM lists it: "+avx2,-avx512f,..."."""
+    """Features of the processor that kernels are compiled for, as LLVM lists them: "+avx2,-avx512f,..."."""
     given: str | None = getattr(config, "CPU_FEATURES", None)
     if given is not None or getattr(config, "CPU_NAME", None):
         return given or ""

@@ -1,4 +1,4 @@
-"""Units that numbers are told in: SI, and those of molecules. Numbers themselves are never converted."""
+"""Units in which numbers are given: SI, and those of molecules. Numbers themselves are never converted."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def units_of(settings: Mapping[str, Any]) -> Mapping[str, str]:
 
 @contextmanager
 def told_in(units: Mapping[str, str]) -> Iterator[None]:
-    """Within it `unit` tells these instead of SI units."""
+    """Within it `unit` gives these instead of SI units."""
     before = _told_in.set(units)
     try:
         yield

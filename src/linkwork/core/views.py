@@ -1,8 +1,9 @@
 """What a bundle is inside kernels: one address in a table, from which the arrays that are asked for by name are read.
 
-A view is one word, however many arrays its bundle has: to hand it on to a piece costs nothing. Each array that a piece asks
-for is read once, where the piece gets the view (`ReadOnce`): as if all had been read there, without unused ones.
-So the compiler sees a few arrays per piece instead of dozens, and loops find their addresses in registers.
+A view is one word, however many arrays its bundle has: to hand it on to a subroutine costs nothing. Each array that a
+subroutine asks for is read once, where the subroutine gets the view (`ReadOnce`): as if all had been read there,
+without unused ones. So the compiler sees a few arrays per subroutine instead of dozens, and loops find their addresses
+in registers.
 """
 
 from __future__ import annotations

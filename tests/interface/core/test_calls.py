@@ -94,7 +94,7 @@ def test_an_address_needs_as_many_arguments_as_its_signature():
     def wrong(table, address):
         return call(address, (table,))
 
-    compiled = jit._compile(wrong, allocates=False)
+    compiled = jit.compiled(wrong, allocates=False)
     with pytest.raises(ValueError, match="zip"):
         compiled(np.zeros(1, dtype=np.int64), 0)
 

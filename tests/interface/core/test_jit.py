@@ -1,4 +1,4 @@
-"""How kernels are compiled: pieces of them, the stamp of their cache, and what happens without Numba's private parts."""
+"""How kernels are compiled: their subroutines, the stamp of their cache, and what happens without Numba's private parts."""
 
 import importlib
 import pickle
@@ -84,7 +84,7 @@ def test_the_stamp_covers_every_file_a_kernel_draws_on():
         if any(line.startswith(DECORATORS) for line in path.read_text(encoding="utf-8").splitlines())
     ]
     assert len(holders) > 30
-    for module in holders:  # all pieces of kernels that a module uses are in files its stamp covers
+    for module in holders:  # all subroutines of kernels that a module uses are in files its stamp covers
         loaded = vars(importlib.import_module(module)).values()
         used = {x.py_func.__module__ for x in loaded if hasattr(x, "py_func")}
         files = {entry[0] for entry in kernel_cache.source_stamp(module)}
@@ -140,7 +140,8 @@ def test_a_numba_with_another_cache_gets_none(change, monkeypatch):
     try:
         with pytest.warns(LinkworkWarning, match="keeps compiled code otherwise"):
             assert compiled(1.0) == 2.0
-        assert isinstance(compiled._cache.files, caching.NullCache)
+        with pytest.warns(LinkworkWarning, match="keeps compiled code otherwise"):
+            assert isinstance(kernel_cache.KernelCache(plus_one).files, caching.NullCache)
     finally:
         jit.kernels.remove(compiled)
 
@@ -159,8 +160,8 @@ def fresh_trial():
 EXPECTED = [3.0, 3.0, 4.0, 5.0, 5.0, 0.0, 1.0, 2.0]
 
 
-def compiled_pieces():
-    """Results of two pieces in a kernel and from Python, and whether they were compiled for linking only."""
+def compiled_subroutines():
+    """Results of two subroutines in a kernel and from Python, and whether they were compiled for linking only."""
 
     @jit.inlined
     def double(x):
@@ -175,26 +176,26 @@ def compiled_pieces():
         fill(a, x)
         return double(x)
 
-    compiled = jit._compile(run, allocates=False)
+    compiled = jit.compiled(run, allocates=False)
     a = np.zeros(3)
     found = [compiled(a, 1.5), *a.tolist(), double(2.5)]
     fill(a, 0.0)
-    entry_points = [result.entry_point for piece in (double, fill) for result in piece.overloads.values()]
+    entry_points = [result.entry_point for subroutine in (double, fill) for result in subroutine.overloads.values()]
     return [*found, *a.tolist()], [entry.__name__ == "clear" for entry in entry_points]
 
 
-def test_pieces_are_linked_into_kernels(fresh_trial):
+def test_subroutines_are_linked_into_kernels(fresh_trial):
     """With the Numba of this environment, and without a warning."""
     with warnings.catch_warnings():
         warnings.simplefilter("error", LinkworkWarning)
-        found, linked = compiled_pieces()
+        found, linked = compiled_subroutines()
     assert found == EXPECTED
     assert linked == [True, True]
 
 
 def test_linking_can_be_switched_off(monkeypatch):
     monkeypatch.setenv(numba_patches.SWITCH, "none")
-    found, linked = compiled_pieces()
+    found, linked = compiled_subroutines()
     assert found == EXPECTED
     assert linked == [False, False]
 
@@ -204,20 +205,21 @@ def two_for_all(inlined, routine, kernel):
 
 
 @pytest.mark.parametrize("change", ["a name is gone", "another finalization", "another class", "another result"])
-def test_another_numba_compiles_pieces_its_own_way(change, monkeypatch, fresh_trial):
+def test_another_numba_compiles_subroutines_its_own_way(change, monkeypatch, fresh_trial):
     """Whatever of the private parts changes: one warning, and the same results."""
     if change == "a name is gone":
         monkeypatch.delattr(codegen.CPUCodeLibrary, "_optimize_final_module")
     elif change == "another finalization":
-        monkeypatch.setattr(pipelines.PieceLibrary, "finalize", lambda library: library._raise_if_finalized(1))
+        # A private name of Numba's, which the exchanged parts work with: what if it does something else?
+        monkeypatch.setattr(pipelines.SubroutineLibrary, "finalize", lambda library: library._raise_if_finalized(1))
     elif change == "another class":
-        monkeypatch.setattr(pipelines._TrialPiece, "define_pipelines", lambda self: [])
+        monkeypatch.setattr(pipelines._TrialSubroutine, "define_pipelines", lambda self: [])
     else:
         monkeypatch.setattr(numba_patches, "run_trial", two_for_all)
     with pytest.warns(LinkworkWarning, match="is not as Linkwork's quick way of compiling knows it"):
         assert not numba_patches.patches_work()
     monkeypatch.undo()  # the answer stays for the rest of the process, and nothing is said again
-    found, linked = compiled_pieces()
+    found, linked = compiled_subroutines()
     assert found == EXPECTED
     assert linked == [False, False]
 
@@ -234,7 +236,7 @@ def test_kernels_count_no_references():
 
     for allocates in (False, True):
         total_of = jit.routine(total, allocates=allocates)
-        compiled = jit._compile(tail, allocates=allocates)
+        compiled = jit.compiled(tail, allocates=allocates)
         assert compiled(np.ones(3), 1) == 2.0
         body = compiled.inspect_llvm(compiled.signatures[0]).split("define ")[
             1
@@ -242,8 +244,8 @@ def test_kernels_count_no_references():
         assert ("NRT_" in body) is allocates
 
 
-def test_a_piece_that_fails_is_heard_through_pieces_that_call_it():
-    """An error raised in a piece that is called by a piece reaches Python."""
+def test_a_subroutine_that_fails_is_heard_through_subroutines_that_call_it():
+    """An error raised in a subroutine that is called by a subroutine reaches Python."""
 
     @jit.inlined
     def third(a, k):
@@ -278,7 +280,7 @@ def test_a_piece_that_fails_is_heard_through_pieces_that_call_it():
 def test_every_part_of_numba_can_be_left_as_it_is(patches, tmp_path):
     """The algorithms that all else rests on, and steps, with the parts of Numba that are named exchanged and no others."""
     parts = ("vector_algorithms",) if patches != "none" else ("vector_algorithms", "one_full_step")
-    # How much LLVM optimizes is another question, and most of the time: plain Numba optimizes a piece in every caller.
+    # How much LLVM optimizes is another question, and most of the time: plain Numba optimizes a subroutine in every caller.
     found = run_every_kernel(tmp_path, *parts, LINKWORK_NUMBA_PATCHES=patches, NUMBA_OPT="1")
     assert_same_results(found["results"], *parts)
 
@@ -319,14 +321,14 @@ def test_a_routine_kept_out_of_line_is_called():
         copied(a, x)
         return a[0] * x + 1.0
 
-    compiled = jit._compile(one, allocates=False)
+    compiled = jit.compiled(one, allocates=False)
     assert compiled(np.array([0.0, 2.0, 3.0]), 2.0) == 15.0
     calls = [line for line in compiled.inspect_llvm(compiled.signatures[0]).splitlines() if "call " in line]
     assert any("times_and_plus" in line for line in calls)
     assert not any("copied" in line for line in calls)
 
 
-def test_a_routine_stays_a_routine_where_an_inlined_piece_is_the_first_to_use_it():
+def test_a_routine_stays_a_routine_where_an_inlined_subroutine_is_the_first_to_use_it():
     """Numba hands the wish to be inlined on to whatever is compiled within; a routine says that it has no such wish."""
 
     @jit.routine

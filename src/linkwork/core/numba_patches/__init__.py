@@ -1,6 +1,6 @@
 """Parts of Numba that are exchanged while a kernel compiles, each because it shortens the first call by 15 % or more.
 
-    linking    pieces are optimized once, inside the kernel that uses them (`libraries`)
+    linking    subroutines are optimized once, inside the kernel that uses them (`libraries`)
     operators  types of `a + b` are looked up once per process (`operators`)
 
 They use private parts of Numba, so nothing here is imported before the first kernel compiles, and a trial comes first:
@@ -54,7 +54,7 @@ def patches_work() -> bool:
         from linkwork.core.numba_patches import pipelines
 
         found = run_trial(
-            partial(pipelines.trial_piece, forceinline=True), pipelines.trial_piece, pipelines.trial_kernel
+            partial(pipelines.trial_subroutine, forceinline=True), pipelines.trial_subroutine, pipelines.trial_kernel
         )
         expected = run_trial(as_written, as_written, as_written)
         if found != expected:
@@ -76,7 +76,7 @@ def as_written(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def run_trial(inlined: Callable[..., Any], routine: Callable[..., Any], kernel: Callable[..., Any]) -> list[float]:
-    """Two pieces, one inside the other and one with two signatures, and a kernel; exact in binary arithmetic.
+    """Two subroutines, one inside the other and one with two signatures, and a kernel; exact in binary arithmetic.
 
     Among them are operators of one operand and of two, on numbers and on arrays, and a call into a library.
     """

@@ -1,8 +1,8 @@
-"""Code of pieces: one module each, linked once, into the kernel that uses it.
+"""Code of subroutines: one module each, linked once, into the kernel that uses it.
 
 Numba links into every function all that it calls, which links in all that it calls, and so on at each level up. Here a
-piece keeps its own code alone; a kernel links in each piece that it reaches once, and optimizes the whole. Private parts of
-Numba are used; `numba_patches` tries them before the first kernel is compiled.
+subroutine keeps its own code alone; a kernel links in each subroutine that it reaches once, and optimizes the whole.
+Private parts of Numba are used; `numba_patches` tries them before the first kernel is compiled.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import llvmlite.binding as llvm
 from numba.core.codegen import JITCodeLibrary
 
 
-class PieceLibrary(JITCodeLibrary):
-    """Code of one piece, without machine code and without that of the pieces it calls."""
+class SubroutineLibrary(JITCodeLibrary):
+    """Code of one subroutine, without machine code and without that of the subroutines it calls."""
 
-    _own: Any = None  # LLVM's module of the piece alone
+    _own: Any = None  # LLVM's module of the subroutine alone
 
     def add_ir_module(self, ir_module: Any) -> None:
         for function in ir_module.functions:
@@ -33,7 +33,8 @@ class PieceLibrary(JITCodeLibrary):
     def _simplify(self, module: Any) -> None:
         """Variables into registers, and what follows from that at once: a third of the size.
 
-        All the rest is done once, when the piece is part of a kernel. Doing it here as well took longer and gave the same.
+        All the rest is done once, when the subroutine is part of a kernel. Doing it here as well took longer and gave
+        the same.
         """
         builder = self._codegen._pass_builder()
         passes = llvm.create_new_function_pass_manager()
@@ -51,7 +52,7 @@ class PieceLibrary(JITCodeLibrary):
         return self._own.get_function(name)
 
     def _get_module_for_linking(self) -> Any:
-        """For functions that Numba compiles its own way: the piece with all that it calls."""
+        """For functions that Numba compiles its own way: the subroutine with all that it calls."""
         if self._shared_module is None:
             self._final_module = self._own.clone()
             _link_all(self)
@@ -60,10 +61,10 @@ class PieceLibrary(JITCodeLibrary):
 
 
 class KernelLibrary(JITCodeLibrary):
-    """Code of a kernel and of all pieces that it reaches."""
+    """Code of a kernel and of all subroutines that it reaches."""
 
     def _optimize_functions(self, ll_module: Any) -> None:
-        """Nothing yet: all is optimized together when pieces are in."""
+        """Nothing yet: all is optimized together when subroutines are in."""
         ll_module.data_layout = self._codegen._data_layout
 
     def finalize(self) -> None:
@@ -85,7 +86,7 @@ def _link_all(library: Any) -> None:
             continue
         linked.add(other)
         library._reload_init.update(other._reload_init)
-        if isinstance(other, PieceLibrary):
+        if isinstance(other, SubroutineLibrary):
             library._final_module.link_in(other._own, preserve=True)
             waiting += other._linking_libraries
         else:

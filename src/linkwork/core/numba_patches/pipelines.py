@@ -1,6 +1,6 @@
-"""Numba's way from Python to machine code with the exchanged parts in place, for kernels and for their pieces.
+"""Numba's way from Python to machine code with the exchanged parts in place, for kernels and for their subroutines.
 
-Left to itself Numba optimizes a piece in every caller on the way up, makes machine code of it each time, and an entry
+Left to itself Numba optimizes a subroutine in every caller on the way up, makes machine code of it each time, and an entry
 point for Python. Compiled for linking only, all kernels together take two fifths of the time, and run as fast.
 """
 
@@ -14,20 +14,20 @@ import numba
 from numba.core.compiler import Compiler
 from numba.core.typed_passes import PreLowerStripPhis
 
-from linkwork.core.compiling import Piece
+from linkwork.core.compiling import Subroutine
 from linkwork.core.numba_patches import patches_wanted
 from linkwork.core.numba_patches.indices import CountFromStart
-from linkwork.core.numba_patches.libraries import KernelLibrary, PieceLibrary
+from linkwork.core.numba_patches.libraries import KernelLibrary, SubroutineLibrary
 from linkwork.core.numba_patches.operators import remembering
 from linkwork.core.views import ReadOnce
 
 
-def compile_piece_by(state: Any, passes: Any) -> None:
-    """Exchanges parts of what a piece is compiled with. passes: as Numba has them."""
+def compile_subroutine_by(state: Any, passes: Any) -> None:
+    """Exchanges parts of what a subroutine is compiled with. passes: as Numba has them."""
     if "linking" in patches_wanted():
         state.flags.no_cpython_wrapper = True
         state.flags.no_cfunc_wrapper = True
-        _take_library(state, PieceLibrary)
+        _take_library(state, SubroutineLibrary)
         # Numba tells compiled functions apart by what Python would call. That is an object of its own, never called.
         state.targetctx.get_executable = lambda library, fndesc, env: [].clear
     _exchange(state, passes)
@@ -62,10 +62,10 @@ def _exchange(state: Any, passes: Any) -> None:
 # ------------------------------------------------------------------------------------------------------- for the trial
 
 
-class _TrialPiece(Compiler):
+class _TrialSubroutine(Compiler):
     def define_pipelines(self) -> list[Any]:
         pipelines: list[Any] = super().define_pipelines()
-        compile_piece_by(self.state, *pipelines)
+        compile_subroutine_by(self.state, *pipelines)
         return pipelines
 
 
@@ -76,9 +76,9 @@ class _TrialKernel(Compiler):
         return pipelines
 
 
-def trial_piece(function: Callable[..., Any], **options: Any) -> Any:
-    dispatcher = numba.njit(pipeline_class=_TrialPiece, **options)(function)
-    dispatcher.__class__ = Piece
+def trial_subroutine(function: Callable[..., Any], **options: Any) -> Any:
+    dispatcher = numba.njit(pipeline_class=_TrialSubroutine, **options)(function)
+    dispatcher.__class__ = Subroutine
     return dispatcher
 
 

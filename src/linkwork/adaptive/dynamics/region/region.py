@@ -60,7 +60,7 @@ def perform(table, moving, task, joint, settings):
 
 @routine
 def perform_task(table, moving, task, joint, settings):
-    """`perform` as a piece of kernels."""
+    """`perform` as a subroutine of kernels."""
     plan = plan_of(table)
     mechanism = mechanism_of(table)
     c = coefficients_of(table)
