@@ -14,16 +14,21 @@ H, STEPS = 1e-3, 700
 ROUNDING = 1e-9  # of the momentum that weight gives in a step, and of what bodies had
 
 
-@pytest.mark.parametrize("kind", ["full", "adaptive"])
 @pytest.mark.parametrize(
-    "seed", [0, 1, 4, 9]
-)  # all of them fall and stay, and no pair bounces and is far within one step
-def test_contact_forces_change_the_momentum_of_a_falling_tree(kind, seed):
+    ("kind", "seed", "restitution"),
+    [
+        *((kind, seed, 0.3 * (seed % 2)) for kind in ("full", "adaptive") for seed in (0, 1, 4, 9)),
+        # pairs bounce in an early part of a step and are far apart at its end
+        *(("full", 4, 0.3), ("full", 5, 0.6), ("full", 6, 0.6), ("full", 10, 0.6)),
+        *(("adaptive", 7, 0.3), ("adaptive", 5, 0.6)),
+    ],
+)
+def test_contact_forces_change_the_momentum_of_a_falling_tree(kind, seed, restitution):
     """m Δv = (Σ F + m g) h in every step, with steps cut where bodies meet, from flight through impact to rest."""
     rng = np.random.default_rng([20, seed])
     model, state = place(tree_of(rng, 3 + 3 * seed, floating=True), "floor", rng)
     make = lw.FullDynamics if kind == "full" else lw.AdaptiveDynamics
-    sim = make(model, state, contact=lw.Contact(friction=0.5, restitution=0.3 * (seed % 2)), integrator="variational")
+    sim = make(model, state, contact=lw.Contact(friction=0.5, restitution=restitution), integrator="variational")
     mass = model.mass.sum()
     before, touched = lw.momentum(model, sim.state).linear, 0
     for _ in range(STEPS):
@@ -37,6 +42,36 @@ def test_contact_forces_change_the_momentum_of_a_falling_tree(kind, seed):
         assert after - before == pytest.approx(given, abs=ROUNDING * scale)
         before = after
     assert touched > 30
+
+
+@pytest.mark.parametrize("make", [lw.FullDynamics, lw.AdaptiveDynamics])
+def test_what_bounced_and_left_within_a_step_is_listed(make):
+    """A ball that a step of 50 ms takes from above the floor and back: one contact, apart, where it was; the same after a
+    checkpoint, and gone a step later."""
+    speed, bounce, h = 20.0, 0.5, 0.05
+    linkage = lw.Linkage("ball", gravity=(0, 0, 0))
+    linkage.add_obstacle("floor", lw.Plane())
+    linkage.add_body("ball", joint=lw.Free(), inertia=lw.Inertia.sphere(2.0, 0.1), shapes=[lw.Sphere(0.1)])
+    model = linkage.compile()
+    q = model.neutral().q.copy()
+    q[:3] = 0.3, 0.0, 0.3
+    start = model.state(q, [0.0, 0.0, 0.0, 0.0, 0.0, -speed])
+    contact = lw.Contact(friction=0.0, restitution=bounce, tolerance=1e-12)
+    sim = make(model, start, contact=contact, integrator="variational")
+    sim.step(h)
+    (point,) = sim.contacts
+    impulse = 2.0 * (1.0 + bounce) * speed
+    assert (point.body, point.other, point.state) == ("ball", "floor", "apart")
+    assert point.impulse == pytest.approx((0.0, 0.0, impulse), rel=1e-9)
+    assert point.force == pytest.approx((0.0, 0.0, impulse / h), rel=1e-9)
+    assert point.normal == pytest.approx((0.0, 0.0, 1.0))
+    assert point.point == pytest.approx((0.3, 0.0, 0.0), abs=1e-4)
+    assert lw.momentum(model, sim.state).linear == pytest.approx((0.0, 0.0, 2.0 * bounce * speed), rel=1e-9)
+    other = make(model, start, contact=contact, integrator="variational")
+    other.restore(sim.checkpoint())
+    assert other.contacts == sim.contacts
+    sim.step(h)
+    assert sim.contacts == ()
 
 
 def test_a_body_that_spins_on_a_floor_does_not_sink():

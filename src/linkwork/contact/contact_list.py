@@ -19,15 +19,19 @@ BODY_A, BODY_B, SHAPE_A, SHAPE_B, IDS = 0, 1, 2, 3, 4
 POINT, NORMAL, GAP, FRICTION, RESTITUTION, LOCAL, SIZE = 0, 3, 6, 7, 8, 9, 12
 ALONG, PARTS, AIMED, DIRECTED, PATCH, DATA = 13, 16, 19, 21, 22, 23
 ISOTROPIC, ELLIPSE, HU = 0.0, 1.0, 2.0  # laws of friction, in DIRECTED
+# columns of `parted`, behind point, normal and gap
+SUMMED, PARTED_DATA = 7, 13
 SAME_POINT = 0.1  # of the size of a shape: how far a contact point may wander on its body and be the same contact
-COUNT, NEEDED, OLD = 0, 1, 2
+COUNT, NEEDED, OLD, PARTED, OLD_PARTED = range(5)
 KEY_BITS = 31  # bits of a key for the second of two shapes
 
 
 class Contacts(NamedTuple):
     """Contacts of one step, `number[COUNT]` of them; the normal points from b to a."""
 
-    number: Int1  # (3,)    contacts listed; contacts there were, more when the list was too short; contacts before
+    # (5,)    contacts listed; contacts there were, more when the list was too short; contacts before; and how many have
+    # parted in this step, now and before
+    number: Int1
     ids: Int2  # (c, 4)  body a, body b (-1: the world), shape a, shape b
     # (c, 23) point [m], normal (world); gap [m]; friction, restitution; point in body a's frame; size; of friction with a
     # direction: that direction (world), its coefficients forward, backward and sideways, of the largest one each; what
@@ -40,6 +44,10 @@ class Contacts(NamedTuple):
     old_local: Float2  # (c, 3)
     old_impulse: Float2  # (c, 3)
     old_summed: Float2  # (c, 6)
+    old_at: Float2  # (c, 7)  point and normal in the world, gap
+    # What gave impulses in an early part of this step and is far apart in the last one.
+    parted_ids: Int2  # (c, 4)
+    parted: Float2  # (c, 13)  point, normal and gap when it was last listed, and `summed`
     order: Int2  # (2, c)  while they are sorted: keys, and the places that they come from
     spare: Float1  # (23,)   and the numbers of one of them
     table: Int1  # (t,)    pair of shapes → first old contact, open addressing, t a power of two above 2c
@@ -48,7 +56,7 @@ class Contacts(NamedTuple):
 def make_contacts(capacity: int) -> Contacts:
     size = 1 << (2 * max(capacity, 8) - 1).bit_length()
     return Contacts(
-        np.zeros(3, dtype=np.int64),
+        np.zeros(5, dtype=np.int64),
         np.zeros((capacity, IDS), dtype=np.int64),
         np.zeros((capacity, DATA)),
         np.zeros((capacity, 3)),
@@ -57,6 +65,9 @@ def make_contacts(capacity: int) -> Contacts:
         np.zeros((capacity, 3)),
         np.zeros((capacity, 3)),
         np.zeros((capacity, 6)),
+        np.zeros((capacity, SUMMED)),
+        np.zeros((capacity, IDS), dtype=np.int64),
+        np.zeros((capacity, PARTED_DATA)),
         np.zeros((2, capacity), dtype=np.int64),
         np.zeros(DATA),
         np.zeros(size, dtype=np.int64),
@@ -73,6 +84,9 @@ def begin_list(contacts):
         store3(contacts.old_local, i, 0, load3(contacts.data, i, LOCAL))
         store3(contacts.old_impulse, i, 0, load3(contacts.impulse, i, 0))
         store6(contacts.old_summed, i, 0, load6(contacts.summed, i, 0))
+        for e in range(SUMMED):
+            contacts.old_at[i, e] = contacts.data[i, e]
+    unite_parted(contacts)
     contacts.number[OLD] = count
     contacts.number[COUNT] = 0
     contacts.number[NEEDED] = 0
@@ -154,7 +168,7 @@ def warm_start(contacts):
 
 @routine
 def take_back_contacts(contacts):
-    """The contacts of the step before are the present ones again; their points on bodies and impulses, which is all that
+    """The contacts of the step before are the present ones again; where they are and their impulses, which is all that
     the next search asks of them."""
     for i in range(contacts.number[OLD]):
         for c in range(IDS):
@@ -162,7 +176,10 @@ def take_back_contacts(contacts):
         store3(contacts.data, i, LOCAL, load3(contacts.old_local, i, 0))
         store3(contacts.impulse, i, 0, load3(contacts.old_impulse, i, 0))
         store6(contacts.summed, i, 0, load6(contacts.old_summed, i, 0))
+        for e in range(SUMMED):
+            contacts.data[i, e] = contacts.old_at[i, e]
     contacts.number[COUNT] = contacts.number[OLD]
+    contacts.number[PARTED] = contacts.number[OLD_PARTED]
 
 
 # ------------------------------------------------------------------------------------- impulses over the parts of a step
@@ -173,12 +190,13 @@ def forget_sums(contacts):
     """At the start of a step."""
     for i in range(contacts.number[COUNT]):
         store6(contacts.summed, i, 0, ZERO6)
+    contacts.number[PARTED], contacts.number[OLD_PARTED] = 0, 0
 
 
 @routine
 def carry_sums(contacts):
     """After a new list was made within a step: what the old contacts gave so far goes to the nearest contact of the same
-    shapes, or else of the same bodies; what has left all of these is forgotten."""
+    shapes, or else of the same bodies; what has left all of these has parted. False where there is no room for that."""
     for k in range(contacts.number[OLD]):
         summed = load6(contacts.old_summed, k, 0)
         if dot6(summed, summed) == 0.0:
@@ -193,6 +211,47 @@ def carry_sums(contacts):
                 best, least, is_same = i, dot3(d, d), same
         if best >= 0:
             add_to6(contacts.summed, best, 0, summed)
+        elif not part(contacts, k, summed):
+            return False
+    return True
+
+
+@inlined
+def part(contacts, k, summed):
+    """Old contact k is in no list from now on; False where there is no room for it."""
+    i = contacts.number[PARTED]
+    if i == contacts.parted.shape[0]:
+        contacts.number[NEEDED] = i + 1
+        return False
+    for c in range(IDS):
+        contacts.parted_ids[i, c] = contacts.old_ids[k, c]
+    for e in range(SUMMED):
+        contacts.parted[i, e] = contacts.old_at[k, e]
+    store6(contacts.parted, i, SUMMED, summed)
+    contacts.number[PARTED] = i + 1
+    return True
+
+
+@inlined
+def unite_parted(contacts):
+    """Before a new list: what has parted since the last one stays so, whatever becomes of the new one. It joins what has
+    parted before of the same shapes, so that no more part in a step than there are pairs."""
+    ids, parted = contacts.parted_ids, contacts.parted
+    kept = contacts.number[OLD_PARTED]
+    for k in range(kept, contacts.number[PARTED]):
+        to = kept
+        for i in range(kept - 1, -1, -1):
+            if same_pair(ids, i, ids, k):
+                to = i
+        if to < kept:
+            add_to6(parted, to, SUMMED, load6(parted, k, SUMMED))
+            continue
+        for c in range(IDS):
+            ids[kept, c] = ids[k, c]
+        for e in range(PARTED_DATA):
+            parted[kept, e] = parted[k, e]
+        kept += 1
+    contacts.number[PARTED], contacts.number[OLD_PARTED] = kept, kept
 
 
 @inlined
@@ -206,10 +265,17 @@ def sum_part(contacts):
 def settle_sums(contacts, stands):
     """The parts since the last call stand, or were taken back."""
     for i in range(contacts.number[COUNT]):
-        s = load6(contacts.summed, i, 0)
-        if stands:
-            store3(contacts.summed, i, 0, (s[0] + s[3], s[1] + s[4], s[2] + s[5]))
-        store3(contacts.summed, i, 3, ZERO3)
+        settle_sum(contacts.summed, i, 0, stands)
+    for i in range(contacts.number[PARTED]):
+        settle_sum(contacts.parted, i, SUMMED, stands)
+
+
+@inlined
+def settle_sum(summed, i, at, stands):
+    s = load6(summed, i, at)
+    if stands:
+        store3(summed, i, at, (s[0] + s[3], s[1] + s[4], s[2] + s[5]))
+    store3(summed, i, at + 3, ZERO3)
 
 
 @routine

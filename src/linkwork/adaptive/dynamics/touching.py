@@ -29,7 +29,7 @@ from linkwork.adaptive.workspace import (
     run_of,
 )
 from linkwork.assembly.node_table import HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT
-from linkwork.contact.contact_list import COUNT, POINT
+from linkwork.contact.contact_list import COUNT, PARTED, POINT, SUMMED
 from linkwork.contact.travel import forget_clearances
 from linkwork.contact.volumes import REGION, make_open, make_rigid
 from linkwork.core.bundles import place_of, set_rows
@@ -188,7 +188,8 @@ def renew_contact_forces(table, moving):
         if run.loop_body[k] >= 0:
             run.loop_body[k] = -1
             store6(run.loop_wrench, k, 0, ZERO6)
-    count = min(contacts_of(moving).number[COUNT], MOST_CONTACT_FORCES)
+    number = contacts_of(moving).number
+    count = min(number[COUNT] + number[PARTED], MOST_CONTACT_FORCES)
     for k in range(len(ROWS_OF_FORCES)):
         set_rows(table, ROWS_OF_FORCES[k], first + 2 * count)
     express_contact_forces(table, moving, first)
@@ -216,7 +217,8 @@ def hold_paths(table, first, loads):
 
 @routine
 def express_contact_forces(table, moving, first):
-    """Forces of contacts in the last step, on bodies of the model and in their frames."""
+    """Forces of contacts in the last step, on bodies of the model and in their frames; what bounced in an early part of it
+    and has parted comes last."""
     plan = plan_of(table)
     c = coefficients_of(table)
     run = run_of(table)
@@ -227,10 +229,13 @@ def express_contact_forces(table, moving, first):
     h = t.totals[STEP]
     if h <= 0.0:
         return
+    listed = contacts.number[COUNT]
     for k in range((run.loop_body.shape[0] - first) // 2):
-        impulse = load3(contacts.summed, k, 0)
+        i = k if k < listed else k - listed
+        impulse = load3(contacts.summed, i, 0) if k < listed else load3(contacts.parted, i, SUMMED)
+        point = load3(contacts.data, i, POINT) if k < listed else load3(contacts.parted, i, POINT)
         for side in range(2):
-            body = contacts.ids[k, side]
+            body = contacts.ids[i, side] if k < listed else contacts.parted_ids[i, side]
             if body < 0 or dot3(impulse, impulse) == 0.0:
                 continue
             row = first + 2 * k + side
@@ -239,5 +244,5 @@ def express_contact_forces(table, moving, first):
             if piece >= 0:
                 R, p = compose_pose(load9(s.world, piece, 0), load3(s.world, piece, 9), R, p)
             f = scale3((1.0 if side == 0 else -1.0) / h, impulse)
-            n = cross3(sub3(load3(contacts.data, k, POINT), p), f)
+            n = cross3(sub3(point, p), f)
             store6(run.loop_wrench, row, 0, join(tmatvec3(R, n), tmatvec3(R, f)))

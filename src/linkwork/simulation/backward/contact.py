@@ -106,7 +106,8 @@ def pressed(state: Any) -> Found:
     from linkwork.simulation.contact_step import arrays as ca  # not before there is contact
 
     rows = state.rows()
-    press = rows.ids[:, cp.STATE] > 0
+    press = rows.ids[: state.contacts.number[cl.COUNT], cp.STATE] > 0  # behind these stand contacts that have parted
+    rows = rows._replace(ids=rows.ids[: press.size], numbers=rows.numbers[: press.size])
     ids, data = state.contacts.ids[: press.size][press], state.contacts.data[: press.size][press]
     normal = data[:, cl.NORMAL : cl.NORMAL + 3].copy()
     first = np.cross(normal, np.eye(3)[np.argmin(np.abs(normal), axis=1)])

@@ -217,14 +217,23 @@ class ContactState:
     # -------------------------------------------------------------------------------------------------------- checkpoints
 
     def saved_contacts(self) -> dict[str, NDArray[Any]]:
-        """What the next step must know of the contacts of the last one."""
+        """What the next step must know of the contacts of the last one; behind those listed the ones that parted in it."""
         count = int(self.contacts.number[cl.COUNT])
+        parted_ids, parted = self._parted()
+        data = np.zeros((len(parted), cl.DATA))
+        data[:, : cl.SUMMED] = parted[:, : cl.SUMMED]
         return {
-            "contact_ids": self.contacts.ids[:count].copy(),
-            "contact_data": self.contacts.data[:count].copy(),
+            "contact_ids": np.concatenate([self.contacts.ids[:count], parted_ids]),
+            "contact_data": np.concatenate([self.contacts.data[:count], data]),
             "contact_impulses": self.contacts.impulse[:count].copy(),
-            "contact_sums": self.contacts.summed[:count].copy(),
+            "contact_sums": np.concatenate([self.contacts.summed[:count], parted[:, cl.SUMMED :]]),
         }
+
+    def _parted(self) -> tuple[IntArray, FloatArray]:
+        """`parted_ids` and `parted` of the contacts that gave impulses in an early part of the step and then parted."""
+        parted = self.contacts.parted[: self.contacts.number[cl.PARTED]]
+        given = (parted[:, cl.SUMMED : cl.SUMMED + 3] != 0.0).any(axis=1)  # not in a part that was taken back
+        return self.contacts.parted_ids[: len(parted)][given], parted[given]
 
     def schema(self) -> tuple[Entry, ...]:
         shapes = self.finder.table.kind.shape[0] if self.finder is not None else 0
@@ -232,9 +241,9 @@ class ContactState:
         return (
             Entry("contact_ids", ("contacts", cl.IDS), "i", most=max(self.model.n_bodies, shapes) - 1),
             Entry("contact_data", ("contacts", cl.DATA)),
-            Entry("contact_impulses", ("contacts", 3)),
+            Entry("contact_impulses", ("listed", 3)),
             Entry("contact_sums", ("contacts", 6)),
-            Entry("contact_states", ("contacts",), self.system.state.dtype.kind),
+            Entry("contact_states", ("listed",), self.system.state.dtype.kind),
             Entry("limit_impulses", arrays.limit_impulse.shape),
             Entry("limit_sums", arrays.limit_sums.shape),
             Entry("loop_impulses", self.problem.loop_impulse.shape),
@@ -260,11 +269,12 @@ class ContactState:
         }
 
     def fits(self, saved: Saved) -> bool:
-        """Whether bodies and shapes exist, and as many contacts are known as the counts say."""
+        """Whether bodies and shapes exist, and there are as many contacts as the counts and the other arrays say."""
         ids, known = saved["contact_ids"], saved["known_contacts"].shape[0]
         shapes = self.finder.table.kind.shape[0] if self.finder is not None else 0
         return (
-            bool((ids[:, :2] < self.model.n_bodies).all())
+            len(saved["contact_states"]) <= len(ids)
+            and bool((ids[:, :2] < self.model.n_bodies).all())
             and bool(((ids[:, 2:] >= 0) & (ids[:, 2:] < shapes)).all())
             and known <= ca.MOST_RECENT
             and int(saved["contact_counts"][ca.RECENT]) == known
@@ -272,8 +282,8 @@ class ContactState:
 
     def restore(self, saved: Saved) -> None:
         """Goes back to what `saved` gave; the table is to be described anew."""
-        count = len(saved["contact_ids"])
-        room = max(self.contacts.ids.shape[0], count)
+        count = len(saved["contact_states"])
+        room = max(self.contacts.ids.shape[0], len(saved["contact_ids"]))
         keep = {name: self.arrays.counts[name] for name in (ca.SLOT_CAPACITY, ca.FEWEST_BY_SWEEPS)}
         ids, data = saved["contact_ids"], saved["contact_data"]
         self._replace_contacts(room, ids, data, saved["contact_impulses"], saved["contact_sums"])
@@ -291,30 +301,35 @@ class ContactState:
         self.arrays.recent[:known], self.arrays.recent_at[:known] = saved["known_contacts"], saved["known_places"]
 
     def _replace_contacts(self, room: int, ids: Any, data: Any, impulses: Any, sums: Any) -> None:
-        count = len(ids)
+        """With room for so many; what `saved_contacts` gave."""
+        count, parted = len(impulses), len(ids) - len(impulses)
         self.contacts = cl.make_contacts(room)
-        self.contacts.ids[:count], self.contacts.data[:count], self.contacts.impulse[:count] = ids, data, impulses
-        self.contacts.summed[:count] = sums
-        self.contacts.number[cl.COUNT] = count
+        self.contacts.ids[:count], self.contacts.data[:count] = ids[:count], data[:count]
+        self.contacts.impulse[:count], self.contacts.summed[:count] = impulses, sums[:count]
+        self.contacts.parted_ids[:parted] = ids[count:]
+        self.contacts.parted[:parted] = np.hstack([data[count:, : cl.SUMMED], sums[count:]])
+        self.contacts.number[cl.COUNT], self.contacts.number[cl.PARTED] = count, parted
         if self.finder is not None:
             self.finder = self.finder._replace(contacts=self.contacts)
 
     # ------------------------------------------------------------------------------------------------------------ results
 
     def points(self) -> tuple[ContactPoint, ...]:
-        """The contacts of the last step; of one made in parts those of the last part, with the impulses of all."""
+        """The contacts of the last step; of one made in parts those of the last part, with the impulses of all, and what
+        gave impulses before and has parted."""
         return points_of(self.model, self.rows())
 
     def rows(self) -> ContactRows:
-        """The same as arrays, such as recordings keep them."""
-        count = int(self.contacts.number[cl.COUNT])
+        """The same as arrays, such as recordings keep them; those that have parted come last."""
+        listed = int(self.contacts.number[cl.COUNT])
+        own, data, _, sums = self.saved_contacts().values()
+        count, impulse = len(own), sums[:, :3]
         ids, numbers = np.zeros((count, cp.IDS), dtype=np.int32), np.zeros((count, cp.NUMBERS))
-        data, impulse = self.contacts.data[:count], self.contacts.summed[:count, :3]
-        ids[:, cp.BODY] = self.contacts.ids[:count, cl.BODY_A]
+        ids[:, cp.BODY] = own[:, cl.BODY_A]
         if count and self.finder is not None:
-            ids[:, cp.OTHER] = self.finder.table.entity[self.contacts.ids[:count, cl.SHAPE_B]]
+            ids[:, cp.OTHER] = self.finder.table.entity[own[:, cl.SHAPE_B]]
         normal = data[:, cl.NORMAL : cl.NORMAL + 3]
-        state = self.system.state[:count]
+        state = np.concatenate([self.system.state[:listed], np.zeros(count - listed, dtype=np.int64)])
         pressed = np.einsum("ij,ij->i", impulse, normal) > 0.0
         ids[:, cp.STATE] = np.where(pressed, np.select([state == STICK, state == SLIDE], [1, 2], 0), 0)
         numbers[:, cp.POINT : cp.POINT + 3] = data[:, cl.POINT : cl.POINT + 3]

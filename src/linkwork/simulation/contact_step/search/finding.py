@@ -77,7 +77,9 @@ def find_contacts(table, h):
     if count < 0:
         take_back_contacts(finder.contacts)
         return count
-    carry_sums(finder.contacts)
+    if not carry_sums(finder.contacts):
+        take_back_contacts(finder.contacts)
+        return CONTACTS_GROW
     return count
 
 
