@@ -6,7 +6,7 @@ ahead, and steps look through the list for as long as no part has gone farther. 
 
     left out      distance > margin + Σ (reach + ahead)
     holds while   travelled' - travelled + reach' ≤ reach + ahead   for every part,
-    so that       distance' > margin + Σ reach'                                                                    (41)
+    so that       distance' > margin + Σ reach'                                                                    (7)
 
 What is ahead is AHEAD_STEPS reaches, or a few margins where parts stand still: what is fast is listed with more of its
 neighbours. Each listed pair keeps what is left of its distance, plus the ways of both parts until then, as `near_itself`
@@ -34,7 +34,7 @@ def may_go(reach, margin):
 
 @routine
 def is_listed(finder, open_nodes, h):
-    """Whether the list holds (41); reaches of all rigid parts over the step h [s] on the way."""
+    """Whether the list holds (7); reaches of all rigid parts over the step h [s] on the way."""
     volumes = finder.volumes
     holds = volumes.listing[LISTED] >= 0 and volumes.listing[IN_REGION] == int(volumes.region_state[REGION])
     for o in range(open_nodes.shape[0]):

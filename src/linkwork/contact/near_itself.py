@@ -3,10 +3,10 @@
 Parts of a linkage that swings go far in the world and little against each other. So what is kept of two of them is how far
 apart they were when last looked at, and the pose R₀, p₀ of the smaller one in the larger one then. From their poses now
 
-    distance now  ≥  apart - |R₁c + p₁ - R₀c - p₀| - |R₁ - R₀| r                                                   (38)
+    distance now  ≥  apart - |R₁c + p₁ - R₀c - p₀| - |R₁ - R₀| r                                                   (6)
 
 for all points within r of the centre c of the smaller part; |R₁ - R₀| is 2 sin(½ angle). What was left of the distance by
-that is kept too: it is used up no faster than by the ways of both parts in the world (`near_world`), two numbers, and (38)
+that is kept too: it is used up no faster than by the ways of both parts in the world (`near_world`), two numbers, and (6)
 is asked again only where these no longer tell that they are apart. Bodies that may not touch, such as
 those that a joint connects, do not count: two of them alone are infinitely far apart. A part that is made rigid anew has
 another shape, and its number in `times_rigid` is another one. A place in the table serves many pairs: where another pair
@@ -21,7 +21,7 @@ from linkwork.core.jit import inlined, routine
 from linkwork.spatial.memory import load3, load9, store3, store9
 from linkwork.spatial.rotations import add3, dot3, matmul3, matvec3, sub3, tmatvec3, transpose3
 
-# Columns of `pair_bounds`: the two parts, when they were made rigid, distance [m]; what was left of it when (38) was last
+# Columns of `pair_bounds`: the two parts, when they were made rigid, distance [m]; what was left of it when (6) was last
 # asked, plus the ways of both parts in the world until then [m]; pose of the smaller in the larger.
 PART_A, PART_B, MADE, APART, LEFT, TURN, AT = 0, 1, 2, 3, 4, 5, 14
 ROUNDING = 1e-12  # of coordinates: what rounding may hide of a displacement
@@ -74,7 +74,7 @@ def left_by_travel(volumes, a, b):
 
 @routine
 def distance_left(volumes, a, b, apart, follows):
-    """Lower bound of the distance of two parts now, which were `apart` when last looked at.   (38)
+    """Lower bound of the distance of two parts now, which were `apart` when last looked at.   (6)
 
     follows: whether it is known how far they have gone in the world.
     """

@@ -6,7 +6,7 @@ Near the velocities u each contact has impulses of a few directions c, which ans
 
 so that the unknowns z are those of contacts that press, with the compliance 1/k of each on the diagonal:
 
-    r·(u_free + bias + D η') + z / k = r·u + γ / k                                                                    (9)
+    r·(u_free + bias + D η') + z / k = r·u + γ / k                                                                    (25)
 """
 
 from linkwork.contact.solver.linear_systems import MOST_SMALL, ROW, row_width, solve_dense, solve_small, times_delassus
@@ -29,7 +29,7 @@ def dense_velocities(table, count, limits, impulse, out):
 
 @routine
 def dense_step(table, count, limits, law):
-    """(9): from `mode`, `lead`, `stiff` and `gamma` to `u_new` and `eta_new`."""
+    """(25): from `mode`, `lead`, `stiff` and `gamma` to `u_new` and `eta_new`."""
     w = sweeps_of(table)
     system = system_of(table)
     n = list_unknowns(w, system, count, limits, law)
@@ -76,7 +76,7 @@ def list_unknowns(w, system, count, limits, law):
 
 @inlined
 def note(w, n, r, is_wide, c, d, k, gamma):
-    """Unknown number n; its right side of (9) less r·(u_free + bias) into `ease`."""
+    """Unknown number n; its right side of (25) less r·(u_free + bias) into `ease`."""
     w.acting[n], w.spans[n] = r, 3 if is_wide else 1
     w.column[n, 0], w.column[n, 1], w.column[n, 2] = c
     w.across[n, 0], w.across[n, 1], w.across[n, 2] = d

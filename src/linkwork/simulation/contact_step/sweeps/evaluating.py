@@ -1,8 +1,8 @@
 """What laws of contact give for velocities, and how far impulses are from Coulomb's law.
 
-convex     γ = P(γ₀ - (u + bias + shift) / R)                                                                      (25)
-Coulomb    γ_n = max(0, y_n),  γ_t the nearest to y_t with |γ_t| ≤ μ γ_n,   y = γ₀ - (u + bias) / R                (26)
-sets       y = γ₀ - (u + bias) / r with the response r;  then  u_n = 0,  u_t = 0 or γ_t = μ γ_n y_t / |y_t|, but for R  (10)
+convex     γ = P(γ₀ - (u + bias + shift) / R)                                                                      (20)
+Coulomb    γ_n = max(0, y_n),  γ_t the nearest to y_t with |γ_t| ≤ μ γ_n,   y = γ₀ - (u + bias) / R                (21)
+sets       y = γ₀ - (u + bias) / r with the response r;  then  u_n = 0,  u_t = 0 or γ_t = μ γ_n y_t / |y_t|, but for R  (22)
 """
 
 import math
@@ -179,7 +179,7 @@ def leave_out(w, c, ways):
 def breach(table, count, limits, impulse, u):
     """How far impulses are from Coulomb's law with the velocities u: the largest of all contacts, limits and loops, each
 
-        min( |λ - P(λ - ρ ũ)| / largest impulse,   BY_SPEED |λ - P(λ - ρ ũ)| / ρ / largest speed that met )        (24)
+        min( |λ - P(λ - ρ ũ)| / largest impulse,   BY_SPEED |λ - P(λ - ρ ũ)| / ρ / largest speed that met )        (18)
 
     The largest impulse counts up to a limit that follows from the velocities to be stopped, which no impulse can move.
     Where there is none yet, what would stop the contacts that approach counts instead.

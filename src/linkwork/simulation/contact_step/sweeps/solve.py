@@ -150,7 +150,7 @@ def drop_restitution(w, count, limits):
 
 @inlined
 def energy_change(w, count, limits):
-    """Change of kinetic energy by the impulses [J]: ½ η·(u_free + u).   (13)"""
+    """Change of kinetic energy by the impulses [J]: ½ η·(u_free + u).   (26)"""
     total = 0.0
     for r in range(all_rows(w, count, limits)):
         total += 0.5 * w.eta[r] * (w.free[r] + w.u[r] - w.bias[r])
@@ -286,7 +286,7 @@ def gather(table, count, limits, impulse, out):
 
 @routine
 def push_apart(table, h, count, limits):
-    """Pseudo impulses that take penetration back, normal only, by the same method.   (14)"""
+    """Pseudo impulses that take penetration back, normal only, by the same method.   (32)"""
     t = contact_arrays_of(table)
     w = sweeps_of(table)
     data = contacts_of(table).data
