@@ -73,7 +73,7 @@ def solve_with_motors(table, h, count, limits):
         status = find_impulses(table, h, limits)
         if status != OK:
             return status, limits
-        if turn == MOST_TURNS - 1 or not any_changes_law(s, h, s.v) or (turn >= WHOLE_TURNS and act_nearly(s, h)):
+        if turn == MOST_TURNS - 1 or not any_changes_law(s, h, s.v) or (turn >= WHOLE_TURNS and laws_nearly_hold(s, h)):
             break
         for k in range(s.v.shape[0]):
             s.v[k] = s.start_v[k]
@@ -119,7 +119,7 @@ def any_changes_law(s, h, v):
 
 
 @routine
-def act_nearly(s, h):
+def laws_nearly_hold(s, h):
     """Whether the efforts of all motors, by their present laws, are nearly those of their laws at v."""
     nearly = True
     for i in range(s.tree.shape[0]):

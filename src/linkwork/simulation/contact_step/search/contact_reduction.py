@@ -64,7 +64,7 @@ def reduce_contacts(s, moving_body, contacts, count, slack):
         size, is_one_pair, deepest = survey(moving_body, contacts, first, end, slack)
         if is_one_pair:
             stay += size
-        elif hangs_from_touching(s, moving_body, contacts, first):
+        elif hangs_from_contact(s, moving_body, contacts, first):
             keep_first_about_hinge(
                 load3(s.world, moving_body[first, 0], 9), moving_body, contacts, first, end, deepest, slack
             )
@@ -94,7 +94,7 @@ def survey(moving_body, contacts, first, end, slack):
 
 
 @inlined
-def hangs_from_touching(s, moving_body, contacts, first):
+def hangs_from_contact(s, moving_body, contacts, first):
     """Whether the part of a group hangs by a joint of one coordinate from a part that touches the same obstacle there."""
     a = moving_body[first, 0]
     if a < 0 or moving_body[first, 1] >= 0 or s.tree[a, KIND] != HELICAL:

@@ -65,7 +65,7 @@ def list_unknowns(w, system, count, limits, law):
             if across > 0.0:
                 n = note(w, n, r, True, (0.0, -q, p), (0.0, -q, p), across, p * w.gamma[r + 2] - q * w.gamma[r + 1])
         else:
-            for e in range(w.ways[c] + 1):
+            for e in range(w.tangents[c] + 1):
                 n = note(w, n, r + e, False, (1.0, 0.0, 0.0), (1.0, 0.0, 0.0), w.stiff[c, 4 * e], w.gamma[r + e])
     for r in range(3 * count, all_rows(w, count, limits)):
         k = w.stiff[r - 2 * count, 0]

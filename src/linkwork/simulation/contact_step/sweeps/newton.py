@@ -75,8 +75,8 @@ def solve_laws(table, count, limits, tolerance, most):
         if best <= enough or w.counts[SWEEPS_MADE] >= most or w.counts[IS_SINGULAR] != 0:
             break
         for c in range(count):
-            slip = size_of(w.u[3 * c + 1], w.u[3 * c + 2]) if w.ways[c] > 1 else abs(w.u[3 * c + 1])
-            w.shift[c] = w.friction[c] * slip if w.ways[c] > 0 else 0.0
+            slip = size_of(w.u[3 * c + 1], w.u[3 * c + 2]) if w.tangents[c] > 1 else abs(w.u[3 * c + 1])
+            w.shift[c] = w.friction[c] * slip if w.tangents[c] > 0 else 0.0
         if w.counts[HAS_MATRIX] != 0:
             go_round(table, count, limits, ROUNDS if outer > 0 else FIRST_ROUNDS)
             residual = breach(table, count, limits, w.eta, w.u)
@@ -251,15 +251,15 @@ def slope_along(table, count, limits, softness, share):
     w = sweeps_of(table)
     slope = 0.0
     for c in range(count):
-        r, ways = 3 * c, w.ways[c]
-        if ways < 0:
+        r, tangents = 3 * c, w.tangents[c]
+        if tangents < 0:
             continue
         soft, along = 1.0 / (softness * w.soft[c]), 1.0 / (softness * w.soft_along[c])
         p, q = math.sqrt(soft), math.sqrt(along)
         x, y, z = w.u_new[r] - w.u[r], w.u_new[r + 1] - w.u[r + 1], w.u_new[r + 2] - w.u[r + 2]
         n = w.center[r] - soft * (w.u[r] + share * x + w.shift[c])
-        a = w.center[r + 1] - along * (w.u[r + 1] + share * y) if ways > 0 else 0.0
-        b = w.center[r + 2] - along * (w.u[r + 2] + share * z) if ways > 1 else 0.0
+        a = w.center[r + 1] - along * (w.u[r + 1] + share * y) if tangents > 0 else 0.0
+        b = w.center[r + 2] - along * (w.u[r + 2] + share * z) if tangents > 1 else 0.0
         g0, g1, g2 = nearest_in_cone(w.friction[c] * p / q, n / p, a / q, b / q)
         slope += x * (w.eta[r] + share * (w.eta_new[r] - w.eta[r]) - p * g0)
         slope += y * (w.eta[r + 1] + share * (w.eta_new[r + 1] - w.eta[r + 1]) - q * g1)
