@@ -1,4 +1,4 @@
-"""Rigid parts against the obstacles of the world, looked at again only when they may have come near.
+"""Rigid groups against the obstacles of the world, compared again only when they may have come near.
 
 A *rigid group* is a node of the assembly tree whose joints stand still below one whose joints move, or the shapes of one
 body. `travelled` of a group is the distance it has travelled, a sum over steps of the largest displacement of any of its
@@ -46,8 +46,8 @@ def query_obstacles(finder, group, R, p, V, reach):
     """Lists the contacts with the world of a rigid group that may be near it; False where the stack was too short.
 
     On the way down nothing is placed in the world but what has to be: bodies, and nodes whose boxes are compared. A box
-    that was near an obstacle is mostly so for long, and its parts tell more: it is not compared again until they are
-    farther away than its size, or were never looked at.
+    that was near an obstacle mostly stays so for long: its parts are compared instead, until they are farther away than
+    its size, or were never compared.
     """
     volumes, stack = finder.volumes, finder.pairs
     bound, travelled = volumes.clearance_bound, volumes.travelled[group]

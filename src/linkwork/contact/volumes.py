@@ -56,7 +56,7 @@ class Volumes(NamedTuple):
     volume: Float2  # (N+n, 8)  centre, half edges [m], reach [m]; rows from N on: own shapes of the bodies
     around: Float2  # (N+n, 8)  box of the world's directions around what is right below an open node
     clearance_bound: Float1  # (N+n,)    distance from all obstacles at the last comparison, plus `travelled` then [m]
-    by_parts: Byte1  # (N,)     1 where a box was near an obstacle when last compared: now its parts tell
+    by_parts: Byte1  # (N,)     1 where a box was near an obstacle when last compared: now its parts are compared
     last_pose: Float2  # (N+n, 12) world pose of a rigid part right below moving joints at the last look
     travelled: Float1  # (N+n,)    way of such a part: the largest of any of its points, summed over steps [m]
     last_region: Int1  # (N+n,)    number of the region in which it last was such a part
@@ -274,7 +274,7 @@ def make_rigid(volumes, k):
 
 @routine
 def make_open(volumes, k):
-    """Node k is open from now on; parents before children. What it is made of has gone as far as it has."""
+    """Node k is open from now on; parents before children. Its parts have travelled as far as it has."""
     if volumes.rigid[k] != 0:
         volumes.rigid[k] = 0
         travelled = volumes.travelled[as_shapes(volumes, k)]

@@ -165,8 +165,8 @@ def limit_gains(table):
 
 @routine
 def slow_down(table, s, kinetic, excess):
-    """Scales velocities until `excess` [J] of the kinetic energy is gone, or all that is not momentum of floating trees;
-    returns what is gone.
+    """Scales velocities until `excess` [J] of the kinetic energy is removed, or all that is not momentum of floating
+    trees; returns what was removed.
 
     T = T_rigid + T_within, and a factor f on all velocities, with momentum put right again, leaves T_rigid + f² T_within.
     """

@@ -125,7 +125,7 @@ def first_impact(table, h, count, soon):
         after = speed_after(s, t, a, point, normal) - speed_after(s, t, b, point, normal)
         gap = contacts.data[c, GAP]
         until = time_to_impact(gap - (rest if before >= -slow else 0.0), before, after, h)
-        if gap < -rest:  # what spins by radians per step sinks in while rates at both ends of it say that it parts
+        if gap < -rest:  # what spins by radians per step sinks in while its rates at both ends are those of parting
             until = 0.0
         bounces = bounces or (until <= soon and -contacts.data[c, RESTITUTION] * before > slow)
         soonest = min(soonest, until)

@@ -37,12 +37,12 @@ from linkwork.spatial.vectors import to_world
 MADE = (
     1e-2  # of the energy that impulses exchange: more than this is made by impulses that are none; less is left to (34)
 )
-AS_PREDICTED = 1e-6  # of the same: farther from what the solver says, its matrix is not the linkage's
+AS_PREDICTED = 1e-6  # of the same: farther from the solver's own energy, its matrix is not the linkage's
 NOTHING, LONG_AGO = 1e-12, 1e-3  # of the kinetic energy now, and of the largest lately: energies below are rounding
 ROUNDING = 1e-13  # of what impulses exchange that cancel each other
 AS_SOLVED = 10.0  # times the tolerance of sweeps: what a residual of (31) may be, which another rule measures; or
 SUFFICES = 1e-4  # of the speeds that met: 2e-6 m/s where gravity acts for 2 ms, and 4e-9 m in that time
-LARGEST_CHECKED = 600  # rows of a matrix whose pivots are looked at where a solve did not converge
+LARGEST_CHECKED = 600  # rows of a matrix whose pivots are checked where a solve did not converge
 
 
 @routine

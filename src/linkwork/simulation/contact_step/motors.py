@@ -34,7 +34,7 @@ from linkwork.spatial.memory import add_to6, load3, load6, load9, store6
 from linkwork.spatial.vectors import ZERO6, dot6, to_body, wrench_to_parent
 
 MOST_TURNS = 25  # solves for the limits of motors; few steps need more than two
-WHOLE_TURNS = 3  # of them that may go all of the way where (29) falls, or says nothing: friction is not a part of it
+FULL_TURNS = 3  # of them that may go all of the way where (29) falls, or does not apply: friction is not a part of it
 PART_OF_WAY = 0.5  # that later ones go at most: two laws that lead to each other would take turns without end
 NEARLY = 1e-3  # of its effort: what a motor may be off after them; whether contacts stick or slide may leave no less
 
@@ -73,13 +73,13 @@ def solve_with_motors(table, h, count, limits):
         status = find_impulses(table, h, limits)
         if status != OK:
             return status, limits
-        if turn == MOST_TURNS - 1 or not any_changes_law(s, h, s.v) or (turn >= WHOLE_TURNS and laws_nearly_hold(s, h)):
+        if turn == MOST_TURNS - 1 or not any_changes_law(s, h, s.v) or (turn >= FULL_TURNS and laws_nearly_hold(s, h)):
             break
         for k in range(s.v.shape[0]):
             s.v[k] = s.start_v[k]
         efforts_at_saturation(table, h)
         add_impulses_on_joints(table, h, limits)
-        search_saturation(table, h, turn == 0, 1.0 if turn < WHOLE_TURNS else PART_OF_WAY)
+        search_saturation(table, h, turn == 0, 1.0 if turn < FULL_TURNS else PART_OF_WAY)
         bad = change_laws(table, h)
         if bad != OK:
             return bad, limits

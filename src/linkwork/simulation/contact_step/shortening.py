@@ -146,7 +146,7 @@ def take_back_part(s, t):
 
 @routine
 def remember_totals(table):
-    """Before a part whose way is looked at: what it adds to, so that it can be taken back."""
+    """Before a part whose path is checked: the totals that it adds to, so that it can be taken back."""
     t = contact_arrays_of(table)
     if t.balance[ca.HAD_CONTACT] != 0.0:
         t.balance[ca.HAD_CONTACT] = ca.SOLVED  # and bodies are placed where the part before ended

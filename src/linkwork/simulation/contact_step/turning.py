@@ -35,7 +35,7 @@ ROUNDS = 2  # of (12)
 def turn_half_way(table, h):
     """v_free by (12) where a body turns fast, from the accelerations by Euler's rule; OK or a failure.
 
-    Joint forces stay those of the last evaluation. Motors within limits must not be judged after it.
+    Joint forces stay those of the last evaluation. Motors within limits must not change their laws after it.
     """
     s = moving_of(table)
     if not is_fast(s, contact_arrays_of(table), h):

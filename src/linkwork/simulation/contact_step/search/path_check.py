@@ -37,7 +37,7 @@ from linkwork.spatial.vectors import join, to_world
 SHORTEST = 2.0**-8  # of a step: a part that is not made shorter, whatever goes through on it
 SHORTER = 0.7  # at most so much of a part is tried next
 AT_REST = 0.02  # of the least half width: where forces alone move bodies by less, impulses do not make them pass either
-INSIDE = 0.1  # of it: contacts that are as deep are looked at more closely
+INSIDE = 0.1  # of it: contacts that are as deep are followed more closely
 # Of it: two bodies that the search for contacts held apart pass only where each went so much farther than it took them to:
 # one passes the other where it is deeper than half of their half widths together.
 FASTER = DEEP * (1.0 - 1e-9)

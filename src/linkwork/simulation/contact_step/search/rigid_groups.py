@@ -1,4 +1,4 @@
-"""The rigid groups of a moving linkage, of which the search knows how far they have travelled.
+"""The rigid groups of a moving linkage, and the distances that they travel.
 
 Theory: `contact.near_world` and docs/theory/contact.md (4).
 """

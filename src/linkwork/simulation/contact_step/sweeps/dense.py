@@ -1,6 +1,6 @@
 """The step of Newton's method where contacts are few: over the matrix of their own responses, D = J Λ Jᵀ.
 
-Near the velocities u each contact has impulses of a few directions c, which answer velocities along directions r,
+Near the velocities u each contact has impulses of a few directions c, which depend on velocities along directions r,
 
     η' = Σ c z,   z = γ - k r·(u' - u)          stick  c = r = each axis         slide  c = (1, μ d), r by the law; across d
 

@@ -107,7 +107,7 @@ def evaluate_coulomb(w, c, softness):
 
 @inlined
 def evaluate_sets(w, c, softness):
-    """A contact that slides answers velocities across its direction by μ λ_n / |u_t|."""
+    """A sliding contact has the stiffness μ λ_n / |u_t| across its direction."""
     r, tangents, mu = 3 * c, w.tangents[c], w.friction[c]
     x, y = 1.0 / (softness * w.soft[c]), 1.0 / (softness * w.soft_along[c])
     n = w.center[r] - w.u[r] / w.soft[c]

@@ -1,6 +1,6 @@
 """One sweep: the velocities and impulses of a linkage whose contacts and limits are springs of a moment.
 
-Each contact answers its velocity by impulses γ(u), to first order γ - G (u' - u). With x the change of velocities,
+Each contact has impulses γ(u) of its velocity, to first order γ - G (u' - u). With x the change of velocities,
 
     M x = Jᵀ η,   η = f - G J x,   f = γ + G (u - u_free)        (M + JᵀGJ) x = Jᵀ f                                (19)
 

@@ -43,7 +43,7 @@ class Sweeps(NamedTuple):
     acting: Int1  # (R,)     unknowns of a dense step: the first row of each
     spans: Int1  # (R,)     its rows, 1 or 3
     column: Float2  # (R, 3)   impulses on them per unknown
-    across: Float2  # (R, 3)   velocities that it answers
+    across: Float2  # (R, 3)   velocities that it depends on
     ease: Float2  # (R, 2)   its compliance and right side
     loop_body: Int2  # (k, 2)   bodies that rows of loops join; -1: the world
     scales: Float1  # (1,)

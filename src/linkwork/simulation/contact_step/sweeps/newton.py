@@ -183,7 +183,7 @@ def descend(table, count, limits, softness, tolerance):
 
 @routine
 def linear_step(table, count, limits, law):
-    """`eta_new` and `u_new` where contacts answer as `evaluate` says: over the matrix of responses, or over the tree."""
+    """`eta_new` and `u_new` with the laws that `evaluate` linearized: over the matrix of responses, or over the tree."""
     w = sweeps_of(table)
     w.counts[SWEEPS_MADE] += 1
     if w.counts[IS_DENSE] != 0:

@@ -24,7 +24,7 @@ from linkwork.simulation.contact_step.arrays import sweeps_of, system_of
 from linkwork.simulation.contact_step.sweeps.dense import dense_velocities
 from linkwork.simulation.contact_step.sweeps.points import all_rows
 
-DIRECTIONS = 48  # that are looked at, all around
+DIRECTIONS = 48  # that are tried, all around
 ROUND = tuple(
     (math.cos(2.0 * math.pi * (k + 1) / DIRECTIONS), math.sin(2.0 * math.pi * (k + 1) / DIRECTIONS))
     for k in range(DIRECTIONS)
