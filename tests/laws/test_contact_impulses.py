@@ -75,7 +75,7 @@ def test_what_bounced_and_left_within_a_step_is_listed(make):
 
 
 def test_a_body_that_spins_on_a_floor_does_not_sink():
-    """Forces of inertia half way through the step (36) are part of what contacts are solved for: no speed is left."""
+    """Forces of inertia half way through the step (12) are part of what contacts are solved for: no speed is left."""
     linkage = lw.Linkage("spinning")
     linkage.add_obstacle("floor", lw.Plane(friction=0.4))
     inertia = lw.Inertia.box(1.0, (0.4, 0.3, 0.2))

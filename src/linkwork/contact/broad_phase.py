@@ -221,7 +221,7 @@ def search_pair(finder, first, second, lists):
 @routine
 def search_rigid(finder, first, second, base):
     """Two rigid parts, right below open nodes, against each other, where they may have come near since they were last
-    looked at. base: row of the stack from which on it is free; False where that was too short."""
+    compared. base: row of the stack from which on it is free; False where that was too short."""
     volumes, query = finder.volumes, finder.query
     if not is_stepping(query):
         return descend_rigid(finder, first, second, 0.0, base) > TOO_SHORT

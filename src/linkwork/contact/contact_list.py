@@ -280,7 +280,7 @@ def settle_sum(summed, i, at, stands):
 
 @routine
 def sort_contacts(contacts):
-    """By the numbers of their shapes: the order does not tell how they were found. Points of a pair stay as they were.
+    """By the numbers of their shapes: the order does not depend on how they were found. Points of a pair stay as they were.
 
     Keys are sorted first, and each contact is moved once: it is some thirty numbers.
     """

@@ -1,16 +1,16 @@
-"""Pairs of rigid parts that may come near each other soon: a list that holds until one part has gone too far.
+"""Pairs of rigid groups that may come near each other soon: a list that holds until one group has travelled too far.
 
 The descent of the tree against itself asks for hundreds of boxes per pair that touches, and in a heap that comes to rest
-the answers do not change. So the descent lists the pairs that are nearer than margin and reaches by what both parts may go
-ahead, and steps look through the list for as long as no part has gone farther. With `travelled` of `near_world`, and ' now:
+the boxes hardly change. So the descent lists the pairs that are nearer than margin, reaches and what both groups may still
+travel, and steps read the list for as long as no group has travelled farther. With `travelled` of `near_world`, and ' now:
 
     left out      distance > margin + Σ (reach + ahead)
-    holds while   travelled' - travelled + reach' ≤ reach + ahead   for every part,
-    so that       distance' > margin + Σ reach'                                                                    (41)
+    holds while   travelled' - travelled + reach' ≤ reach + ahead   for every group,
+    so that       distance' > margin + Σ reach'                                                                    (7)
 
 What is ahead is AHEAD_STEPS reaches, or a few margins where parts stand still: what is fast is listed with more of its
 neighbours. Each listed pair keeps what is left of its distance, plus the ways of both parts until then, as `near_itself`
-does: one subtraction tells that it is not near. The list is of the rigid parts of one region; another region begins anew.
+does: one subtraction shows that it is not near. The list is of the rigid parts of one region; another region begins anew.
 """
 
 import math
@@ -34,7 +34,7 @@ def may_go(reach, margin):
 
 @routine
 def is_listed(finder, open_nodes, h):
-    """Whether the list holds (41); reaches of all rigid parts over the step h [s] on the way."""
+    """Whether the list holds (7); reaches of all rigid parts over the step h [s] on the way."""
     volumes = finder.volumes
     holds = volumes.listing[LISTED] >= 0 and volumes.listing[IN_REGION] == int(volumes.region_state[REGION])
     for o in range(open_nodes.shape[0]):

@@ -194,7 +194,7 @@ def touch_later(finder, a, A, b, B, gap, n, reach):
     Against an obstacle the contact acts at the body's own point: between the two it would have another lever, and turn a
     body that slides past. But one that is not a ball would turn on from now by what it gets when it is there. Two bodies
     share the point between theirs, which keeps their momentum; where its lever would be another one than when they meet, or
-    a body comes from afar, query[MEETING] says when that is [s], so that the step can be cut there.
+    a body comes from afar, query[NEXT_IMPACT] is when that is [s], so that the step can be cut there.
     """
     table, scratch, query = finder.table, finder.scratch, finder.query
     margin = query[MARGIN]

@@ -1,17 +1,16 @@
-"""Two rigid parts of one linkage, looked at again only when they may have come near each other.
+"""Two rigid groups of one linkage, compared again only when they may have come near each other.
 
-Parts of a linkage that swings go far in the world and little against each other. So what is kept of two of them is how far
-apart they were when last looked at, and the pose R₀, p₀ of the smaller one in the larger one then. From their poses now
+Groups of a linkage that swings move far in the world and little against each other. The table `pair_bounds` keeps their
+distance at their last comparison, and the pose R₀, p₀ of the smaller one in the larger one then. From their poses now
 
-    distance now  ≥  apart - |R₁c + p₁ - R₀c - p₀| - |R₁ - R₀| r                                                   (38)
+    distance now  ≥  apart - |R₁c + p₁ - R₀c - p₀| - |R₁ - R₀| r                                                   (6)
 
-for all points within r of the centre c of the smaller part; |R₁ - R₀| is 2 sin(½ angle). What was left of the distance by
-that is kept too: it is used up no faster than by the ways of both parts in the world (`near_world`), two numbers, and (38)
-is asked again only where these no longer tell that they are apart. Bodies that may not touch, such as
-those that a joint connects, do not count: two of them alone are infinitely far apart. A part that is made rigid anew has
-another shape, and its number in `times_rigid` is another one. A place in the table serves many pairs: where another pair
-has taken it, two parts are looked at once more than they had to be.
-"""
+for all points within r of the centre c of the smaller group; |R₁ - R₀| is 2 sin(½ angle). This bound is kept too. It
+shrinks no faster than by the distances that both groups travel in the world (`near_world`), two numbers, and (6) is
+evaluated again only where these exceed it. Bodies that may not touch, such as those that a joint connects, do not
+count: two of them alone are infinitely far apart. A group that is made rigid anew has another shape, and another number
+in `times_rigid`. A place in the table serves many pairs: where another pair has taken it, two groups are compared once
+more than they had to be. """
 
 import math
 
@@ -21,8 +20,8 @@ from linkwork.core.jit import inlined, routine
 from linkwork.spatial.memory import load3, load9, store3, store9
 from linkwork.spatial.rotations import add3, dot3, matmul3, matvec3, sub3, tmatvec3, transpose3
 
-# Columns of `pair_bounds`: the two parts, when they were made rigid, distance [m]; what was left of it when (38) was last
-# asked, plus the ways of both parts in the world until then [m]; pose of the smaller in the larger.
+# Columns of `pair_bounds`: the two parts, when they were made rigid, distance [m]; what was left of it when (6) was last
+# asked, plus the distances that both travelled in the world until then [m]; pose of the smaller in the larger.
 PART_A, PART_B, MADE, APART, LEFT, TURN, AT = 0, 1, 2, 3, 4, 5, 14
 ROUNDING = 1e-12  # of coordinates: what rounding may hide of a displacement
 CHORD = math.sqrt(0.5) * (1.0 + 1e-9)  # |R₁ - R₀| over Frobenius' norm of it
@@ -51,7 +50,7 @@ def times_rigid(volumes, a, b):
 
 @inlined
 def distance_known(volumes, a, b):
-    """How far apart two parts were when last looked at [m]; below zero: that is not known."""
+    """Distance of two groups at their last comparison [m]; below zero: it is not known."""
     row, pairs = row_of(volumes, a, b), volumes.pair_bounds
     is_this = pairs[row, PART_A] == a and pairs[row, PART_B] == b and pairs[row, MADE] == times_rigid(volumes, a, b)
     return pairs[row, APART] if is_this else -1.0
@@ -59,7 +58,7 @@ def distance_known(volumes, a, b):
 
 @inlined
 def distance_left_by_travel(volumes, a, b):
-    """Lower bound of the distance of two parts that are known, by how far they have gone in the world since then."""
+    """Lower bound of the distance of two groups with a stored one, by how far they travelled in the world since then."""
     return volumes.pair_bounds[row_of(volumes, a, b), LEFT] - volumes.travelled[a] - volumes.travelled[b]
 
 
@@ -74,9 +73,9 @@ def left_by_travel(volumes, a, b):
 
 @routine
 def distance_left(volumes, a, b, apart, follows):
-    """Lower bound of the distance of two parts now, which were `apart` when last looked at.   (38)
+    """Lower bound of the distance of two groups now, which were `apart` at their last comparison.   (6)
 
-    follows: whether it is known how far they have gone in the world.
+    follows: whether the distances that they travelled in the world are up to date.
     """
     row, pairs = row_of(volumes, a, b), volumes.pair_bounds
     R, p = pose_between(volumes, a, b)

@@ -1,22 +1,22 @@
-"""Rigid parts against the obstacles of the world, looked at again only when they may have come near.
+"""Rigid groups against the obstacles of the world, compared again only when they may have come near.
 
 A *rigid group* is a node of the assembly tree whose joints stand still below one whose joints move, or the shapes of one
 body. `travelled` of a group is the distance it has travelled, a sum over steps of the largest displacement of any of its
 points. `clearance_bound` of a volume is a lower bound of its distance from every obstacle when it was last compared with
 them, plus the distance its group had travelled until then:
 
-    clearance now  ≥  clearance bound - travelled                                                                  (18)
+    clearance now  ≥  clearance bound - travelled                                                                  (4)
 
 A volume is skipped for as long as that is more than margin + reach. When other joints begin to move, there are other
 groups: the parts of a group that is opened have travelled as far as it had, and a group made of several as far as the
 farthest of them (`volumes.make_rigid`, `make_open`). So `travelled` grows by the way of every point of a group or more,
-whichever groups these are, and (18) holds for every volume. A node of which a part touches is not compared in every
+whichever groups these are, and (4) holds for every volume. A node of which a part touches is not compared in every
 step: the bounds of its two parts say where to go on. A body that stays near an obstacle is not compared with all of
 them either: `nearest` names the two that were nearest, and `other_bound` is the bound of all others. Of these two a
 plane is kept that has all of the obstacle behind it: while the body is in front of it by more than the margin, and by
 what it comes nearer to it in the step, the obstacle is not compared either, however fast the body slides along it:
 
-    n·x - height > margin + h max(0, -n·v + |n x ω| r)                                                              (39)
+    n·x - height > margin + h max(0, -n·v + |n x ω| r)                                                              (5)
 
 for the lowest point x of the body, whose points are within r of where v is taken. Nothing is missed: displacements are
 those of the poses themselves, whatever moved them. Boxes are compared along their own edges and those of the world.
@@ -46,8 +46,8 @@ def query_obstacles(finder, group, R, p, V, reach):
     """Lists the contacts with the world of a rigid group that may be near it; False where the stack was too short.
 
     On the way down nothing is placed in the world but what has to be: bodies, and nodes whose boxes are compared. A box
-    that was near an obstacle is mostly so for long, and its parts tell more: it is not compared again until they are
-    farther away than its size, or were never looked at.
+    that was near an obstacle mostly stays so for long: its parts are compared instead, until they are farther away than
+    its size, or were never compared.
     """
     volumes, stack = finder.volumes, finder.pairs
     bound, travelled = volumes.clearance_bound, volumes.travelled[group]
@@ -213,7 +213,7 @@ def touch_near(finder, body, R, p, V, w, clear, reach):
 @routine
 def room_before_plane(finder, k, e, R, p, V):
     """How far the shapes of one body stay in front of the plane behind which its nearest obstacle (e = 0, or 1 for the
-    second one) lies, all along the step; a lower bound of their distance now [m]. Both below zero where none is known. (39)
+    second one) lies, all along the step; a lower bound of their distance now [m]. Both below zero where none is known. (5)
     """
     table, volumes = finder.table, finder.volumes
     body = body_of(volumes, k)

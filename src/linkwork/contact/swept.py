@@ -2,11 +2,11 @@
 
 The distance along the normal cannot shrink faster than `rate`, so that a step of gap / rate passes nothing:
 
-    t ← t + gap / rate      rate = -n·(v_a - v_b) + |n x ω_a| ρ_a + |n x ω_b| ρ_b                             (4)
+    t ← t + gap / rate      rate = -n·(v_a - v_b) + |n x ω_a| ρ_a + |n x ω_b| ρ_b                             (11)
 
 with ρ the largest distance of a point of the solid from the axis that it turns about, which stays what it is: a rod that
 spins about its own axis is followed as easily as one that does not. Overlapping solids are followed in the same way: their
-signed distance is the largest separation along any direction, so that (4) bounds how fast they can go deeper.
+signed distance is the largest separation along any direction, so that (11) bounds how fast they can go deeper.
 The contact points are those of the moment of touch, taken back to where they are now.
 """
 

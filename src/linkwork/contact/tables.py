@@ -15,8 +15,8 @@ CONTACTS, CLEARANCE, COLLISION, PASSING = 0.0, 1.0, 2.0, 3.0
 MODE, MARGIN, STEP, LEAST, SHAPE_S, SHAPE_T, FOUND_NORMAL, FOUND_A, FOUND_B = 0, 1, 2, 3, 4, 5, 6, 9, 12
 NEXT_IMPACT, FASTEST, CLEAR, THIN, QUERY = 15, 16, 17, 18, 24
 SEARCHES, DISTANCES = 19, 20  # work of this step so far: searches for contacts, distances of solids that they asked for
-# Pairs of rigid parts of one linkage that the last search for contacts found within margin and reaches; whether it knows
-# how far all parts have gone until now.
+# Pairs of rigid groups of one linkage that the last search for contacts found within margin and reaches; whether the
+# distances that all groups have travelled are up to date.
 NEAR_ITSELF, FOLLOWS = 21, 22
 
 # columns of material beside friction and restitution, of friction with a direction: law, coefficients forward, backward and

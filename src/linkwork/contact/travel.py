@@ -1,4 +1,4 @@
-"""How far rigid groups have travelled, by which the search skips what cannot have come near: (18) of `near_world`.
+"""How far rigid groups have travelled, by which the search skips what cannot have come near: (4) of `near_world`.
 
 A file of its own, since what changes the region of an adaptive simulation measures ways and searches for nothing.
 """

@@ -6,8 +6,8 @@ need no refit. The nodes that are not rigid (*open*) form the top of the tree; t
 so that two of them are compared by six numbers, and none of them has a pose. What is right below an open node and is not
 open itself, a rigid node or the shapes of one body, has its pose in the world and a box around it there.
 
-    JOIN, SUM   box(left) ∪ X box(right)      HANG   X box(cluster)      BODY   own shapes ∪ branches          (1)
-    reach       h (|v| + |ω| (|c| + |half|)): how far a point of a rigid node can move in a step               (2)
+    JOIN, SUM   box(left) ∪ X box(right)      HANG   X box(cluster)      BODY   own shapes ∪ branches          (2)
+    reach       h (|v| + |ω| (|c| + |half|)): how far a point of a rigid node can move in a step               (3)
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Volumes(NamedTuple):
     volume: Float2  # (N+n, 8)  centre, half edges [m], reach [m]; rows from N on: own shapes of the bodies
     around: Float2  # (N+n, 8)  box of the world's directions around what is right below an open node
     clearance_bound: Float1  # (N+n,)    distance from all obstacles at the last comparison, plus `travelled` then [m]
-    by_parts: Byte1  # (N,)     1 where a box was near an obstacle when last compared: now its parts tell
+    by_parts: Byte1  # (N,)     1 where a box was near an obstacle when last compared: now its parts are compared
     last_pose: Float2  # (N+n, 12) world pose of a rigid part right below moving joints at the last look
     travelled: Float1  # (N+n,)    way of such a part: the largest of any of its points, summed over steps [m]
     last_region: Int1  # (N+n,)    number of the region in which it last was such a part
@@ -221,7 +221,7 @@ def relate(place, k, poses, a, b):
 
 @routine
 def refit(volumes, open_nodes, h):
-    """Refits the volumes of open nodes, children before parents; `place` and `twist` are up to date.   (1), (2)
+    """Refits the volumes of open nodes, children before parents; `place` and `twist` are up to date.   (2), (3)
 
     Cost: O(open nodes).
     """
@@ -255,7 +255,7 @@ def fit_part(volumes, k, h):
 
 @routine
 def make_rigid(volumes, k):
-    """Node k, of rigid parts in their places, becomes rigid itself, with a box in its own frame.   (1)"""
+    """Node k, of rigid parts in their places, becomes rigid itself, with a box in its own frame.   (2)"""
     kind, volume = volumes.nodes[k, NODE_KIND], volumes.volume
     first, second = children(volumes, k)
     moved = first if kind == HANG else (second if kind == JOIN else -1)
@@ -274,7 +274,7 @@ def make_rigid(volumes, k):
 
 @routine
 def make_open(volumes, k):
-    """Node k is open from now on; parents before children. What it is made of has gone as far as it has."""
+    """Node k is open from now on; parents before children. Its parts have travelled as far as it has."""
     if volumes.rigid[k] != 0:
         volumes.rigid[k] = 0
         travelled = volumes.travelled[as_shapes(volumes, k)]
@@ -294,7 +294,7 @@ def box_inside(volumes, k, is_moved):
 
 @inlined
 def reach_of(twists, k, volume, row, h):
-    """How far a point of a rigid volume can move in the time h.   (2)"""
+    """How far a point of a rigid volume can move in the time h.   (3)"""
     if h == 0.0 or volume[row, HALF] < 0.0:
         return 0.0
     return twist_reach(load6(twists, k, 0), volume, row, h)

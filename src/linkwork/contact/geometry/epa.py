@@ -2,7 +2,7 @@
 
 Where the set of differences holds the origin, the depth is the distance from the origin to its boundary. A polytope of
 support points inside the set grows where it comes nearest to the origin until its nearest face is a face of the set. The
-distances of faces are signed, so that cores that just touch or miss by rounding are answered alike.
+distances of faces are signed, so that cores that just touch or miss by rounding are treated alike.
 """
 
 import math
@@ -37,7 +37,7 @@ def epa(vertices, A, B, count, scratch):
     n_faces = first_faces(work, faces, planes, scale)
     n_points = 4
     least = math.inf  # width along the best normal so far: A moved by this is free, whatever the polytope looks like
-    answer = (0.0, 0.0, 1.0)
+    across = (0.0, 0.0, 1.0)
     a, b = A[2], B[2]
     while n_points < MAX_POINTS:
         best = nearest_face(planes, n_faces)
@@ -46,7 +46,7 @@ def epa(vertices, A, B, count, scratch):
         w = load3(work, n_points, 0)
         width = dot3(normal, w)
         if width < least:
-            least, answer = width, normal
+            least, across = width, normal
             a, b = nearest_witness(work, faces, planes, n_faces, scale3(depth, normal), depth + SAME_PLANE * scale)
         if least - depth <= GAIN * scale or is_known(work, n_points, w):
             break
@@ -54,10 +54,10 @@ def epa(vertices, A, B, count, scratch):
         if n_faces < 0:
             break
         n_points += 1
-    # The boundary point nearest to the origin is answer * least = a - b: A goes the other way. Where the polytope is not
+    # The boundary point nearest to the origin is across * least = a - b: A goes the other way. Where the polytope is not
     # quite the difference set there, both points are put on one line along the normal.
-    a, b = on_one_line(vertices, A, B, answer, a, b)
-    return True, scale3(-1.0, answer), least, a, b
+    a, b = on_one_line(vertices, A, B, across, a, b)
+    return True, scale3(-1.0, across), least, a, b
 
 
 @inlined

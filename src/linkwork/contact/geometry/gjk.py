@@ -2,7 +2,7 @@
 
 The set of differences a - b of two convex sets is convex; its point nearest to the origin gives the distance. It is sought
 on simplices of at most four differences: `v` is the nearest point of the simplex, and the support point `w` against `v`
-bounds what is left to gain: the distance lies between v·w/|v| and |v|   (3) docs/theory/contact.md.
+bounds what is left to gain: the distance lies between v·w/|v| and |v|   (8) docs/theory/contact.md.
 
 The simplex lives in rows 0 to 3 of `work` (at least (4, 9)): difference, point of a, point of b.
 """

@@ -16,7 +16,7 @@ from linkwork.spatial.rotations import add3, cross3, dot3, matvec3, scale3, sub3
 MAX_POINTS = 4  # per pair of convex solids
 ROOM = 24  # rows of the arrays that hold corners
 SAME = 1e-9  # distance of points, relative to the size of the face, that counts as none
-ASIDE = (0.36, 0.48, 0.8)  # which solid comes first is told by where they are along this, not by their numbers
+ASIDE = (0.36, 0.48, 0.8)  # which solid comes first follows from where they are along this, not by their numbers
 
 
 @routine

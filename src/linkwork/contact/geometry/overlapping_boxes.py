@@ -70,7 +70,7 @@ def corner_in_face(vertices, A, B):
 
 @inlined
 def is_face_nearest(d, r0, r1, r2, h, k, best, tie):
-    """Whether no direction across an edge of each box tells them apart better than a face does."""
+    """Whether no direction across an edge of each box separates them better than a face does."""
     good = True
     for c in range(3):
         p, q = (c + 1) % 3, (c + 2) % 3

@@ -2,7 +2,7 @@
 
 While a collision lasts positions stand still and the normal impulse p is time:
 
-    du/dp = K ξ,   ξ = (1, -μ cos θ, -μ sin θ) while sliding along θ,                                          (15)
+    du/dp = K ξ,   ξ = (1, -μ cos θ, -μ sin θ) while sliding along θ,                                          (28)
     at u_t = 0: stick if the ξ that keeps u_t = 0 lies in the cone, else slide along the one direction that leaves.
 
 Compression ends at u_n = 0 with the work W = ∫ u_n dp; restitution ends when e² |W| has been given back.
@@ -71,7 +71,7 @@ def solve_impacts(contacts, problem, system, rows, h, settings):
 
 @routine
 def energy_change(system, rows, x):
-    """Change of kinetic energy by the impulses x [J]: xᵀ u_free + ½ xᵀ G x.   (13)"""
+    """Change of kinetic energy by the impulses x [J]: xᵀ u_free + ½ xᵀ G x.   (26)"""
     times_delassus(system.G, x, rows, system.u)
     total = 0.0
     for i in range(rows):

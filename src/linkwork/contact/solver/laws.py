@@ -3,15 +3,15 @@
 With the velocities u that impulses λ give, ũ = (u_n + μ |u_t|, u_t) and P the nearest point of the cone (De Saxcé and Feng
 1998), the laws are one equation:
 
-    λ = P(λ - ρ ũ)        limits: λ = max(0, λ - ρ u)                                                    (24)
+    λ = P(λ - ρ ũ)        limits: λ = max(0, λ - ρ u)                                                    (18)
 
 Two projections with their derivatives serve Newton's method:
 
     nearest      the nearest point of Coulomb's cone |t| ≤ μ n. It belongs to a convex law, in which what slides also parts
-                 with μ |u_t|; De Saxcé's term takes that out                                                          (25)
-    law itself   n ≥ 0 first, then the nearest t with |t| ≤ μ n (Alart and Curnier 1991): Coulomb's law, not convex     (26)
+                 with μ |u_t|; De Saxcé's term takes that out                                                          (20)
+    law itself   n ≥ 0 first, then the nearest t with |t| ≤ μ n (Alart and Curnier 1991): Coulomb's law, not convex     (21)
 
-Both give (n, a, b), the state, and the derivative of the three by the three, row after row; that of (25) is symmetric.
+Both give (n, a, b), the state, and the derivative of the three by the three, row after row; that of (20) is symmetric.
 """
 
 import math
@@ -45,7 +45,7 @@ NORMAL_ONLY = (1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 @inlined
 def nearest_of_cone(mu, n, a, b):
-    """(25)"""
+    """(20)"""
     size = math.sqrt(a * a + b * b)
     if not n + mu * size > 0.0:  # in the polar cone
         return (0.0, 0.0, 0.0), FREE, NOTHING
@@ -74,7 +74,7 @@ def nearest_of_cone(mu, n, a, b):
 
 @inlined
 def allowed_by_coulomb(mu, n, a, b):
-    """(26)"""
+    """(21)"""
     if not n > 0.0:
         return (0.0, 0.0, 0.0), FREE, NOTHING
     size = math.sqrt(a * a + b * b)

@@ -4,7 +4,7 @@ Contact bodies are numbered 0 to m-1 (*slots*). Their twists (world axes, at a r
 velocities of k joint coordinates at their limits make one vector of s = 6 m + k numbers; `Lambda` (s, s) is the change of
 these velocities per impulse on the same places. Every constraint is a few rows over this vector:
 
-    contact  normal, two tangents     limit  one coordinate, signed     loop  its closed rows     u = J v     (5)
+    contact  normal, two tangents     limit  one coordinate, signed     loop  its closed rows     u = J v     (13)
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Rows of all constraints over the velocities of contact bodies, and the Delassus matrix G = J Λ Jᵀ.   (5), (6)"""
+"""Rows of all constraints over the velocities of contact bodies, and the Delassus matrix G = J Λ Jᵀ.   (13), (14)"""
 
 import math
 
@@ -18,7 +18,7 @@ def contact_axes(data, i):
     """Normal and two tangents of a contact.
 
     Those of friction with a direction lie along and across it and are scaled, so that the ellipse of its forces is a disk:
-    velocities along them are scaled likewise, and forces are sums of scaled tangents.   (7)
+    velocities along them are scaled likewise, and forces are sums of scaled tangents.   (15)
     """
     n = load3(data, i, NORMAL)
     t1 = any_normal(n)
@@ -41,7 +41,7 @@ def along_tangent(data, i, n):
 
 @inlined
 def aim_friction(data, i, v):
-    """Scales of the tangents for a contact that slides with the velocity v (world axes) of a against b.   (7)
+    """Scales of the tangents for a contact that slides with the velocity v (world axes) of a against b.   (15)
 
     ellipse: the coefficients themselves, that of the side to which it slides. hu: f = -N A û is the force of an ellipse
     with other coefficients, √(A (û·A û)), for this direction û.
@@ -68,7 +68,7 @@ def part_along(axis, f):
 def fill_rows(contacts, count, problem, system, h, rest_speed, slack):
     """Writes rows, free velocities and biases of `count` contacts, all limits and all loops; returns how many rows.
 
-    The bias of a contact or limit:  gap / h while apart; e u⁻ (u⁻ < 0) where it closes faster than rest_speed.   (8)
+    The bias of a contact or limit:  gap / h while apart; e u⁻ (u⁻ < 0) where it closes faster than rest_speed.   (17)
     Gaps of contacts below `slack` [m] count as none, see `gap_left`.
     """
     for i in range(count):
@@ -172,7 +172,7 @@ def row_velocity(system, row, v):
 
 @routine
 def fill_delassus(problem, system, count, rows):
-    """W = J Λ and G = W Jᵀ, symmetric.   (6)  The three rows of a contact go together: they read the same responses."""
+    """W = J Λ and G = W Jᵀ, symmetric.   (14)  The three rows of a contact go together: they read the same responses."""
     Lambda, W, G = problem.Lambda, system.W, system.G
     wide = 0  # numbers that contacts up to this one ask for
     for i in range(count):

@@ -1,7 +1,7 @@
 """Contact and joint limits in a step of semi-implicit Euler, backwards, with the sets that the step found.
 
 Impulses λ of the contacts and limits that press act as wrenches λ / h; v₁ = v + h q̈ is linear in them. With u = J v₁ the
-velocities at the contacts, b what the law adds (docs/theory/contact.md, 8) and û the direction of sliding, they solve
+velocities at the contacts, b what the law adds (docs/theory/contact.md, 17) and û the direction of sliding, they solve
 
     sticks  u_n + b = 0, u_t = 0       slides  u_n + b = 0, λ_t + μ λ_n û = 0       limit  ± v₁ + b = 0
 

@@ -1,4 +1,4 @@
-"""Bodies that turn fast in a step with contact, backwards: (36) of docs/theory/contact.md (`contact_step.turning`).
+"""Bodies that turn fast in a step with contact, backwards: (12) of docs/theory/contact.md (`contact_step.turning`).
 
     q̈₀ at v,   u₁ = v + ½ h q̈₀,   q̈₁ at u₁,   u₂ = v + ½ h q̈₁,   q̈ at u₂ with the impulses of contacts and limits
 

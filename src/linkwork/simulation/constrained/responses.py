@@ -188,7 +188,7 @@ def respond(table, pushed, wrenches, out):
 
 @routine
 def response_along_path(s, members, path, b, base, carry, own_rows, columns):
-    """Six unit impulses on body b, in world axes, go up to body `base` at once.   (17)  docs/theory/contact.md
+    """Six unit impulses on body b, in world axes, go up to body `base` at once.   (16)  docs/theory/contact.md
 
     What arrives there, Pᵀ, in `carry`; what b does while `base` stands still, Σ, in `own_rows`: rows of eight.
 

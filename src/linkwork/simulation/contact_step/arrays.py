@@ -50,7 +50,7 @@ SOLVED, SOLVED_AND_PLACED = 1.0, 2.0  # values of HAD_CONTACT: poses in `work` a
 STEP_TOTALS, PART_TOTALS, PATH_TOTALS = range(3)  # rows of `saved_totals`
 # Columns of `recent`: pair of shapes, of a limit its negative number twice; steps since it pressed.
 RECENT_A, RECENT_B, AGE, RECENT_COLUMNS = range(4)
-MOST_RECENT = 512  # are told apart
+MOST_RECENT = 512  # pairs
 # Entries of `calls`: the step with contact by the integrator in use, in one part; its own step without contact; the search
 # for contacts, the check of the path of a part, the solver.
 TRY, OWN_STEP, FIND, CHECK_PATH, SOLVE, CALLS = range(6)

@@ -3,14 +3,14 @@
 Contact and friction take energy, gravity and springs store it, loads, motors and given efforts bring it in. What is left is
 made by the integrator, where the step is too long for the motion:
 
-    gain = ΔT + ΔV - W - W_push  ≤  GROSS (T₀ + T_f)                                                               (32)
-    Σ gain  ≤  MOST_GAINED max T                                                                                   (33)
+    gain = ΔT + ΔV - W - W_push  ≤  GROSS (T₀ + T_f)                                                               (34)
+    Σ gain  ≤  MOST_GAINED max T                                                                                   (35)
 
 T₀: kinetic energy at the start; T_f: that of the change of velocities which forces alone make, from rest, and without
 loads and motors no more than that of a fall and what springs hold; W: the most that
 loads, motors and given efforts can have done, W_push: of taking penetration back against gravity. What bounds the gain does
-not grow with what a failing solve does. A step that breaks (32) is made in shorter parts. Small gains add up whatever the
-length: what is beyond (33), a sum that losses pay for, is taken back from the velocities. So is what a long push lifts:
+not grow with what a failing solve does. A step that breaks (34) is made in shorter parts. Small gains add up whatever the
+length: what is beyond (35), a sum that losses pay for, is taken back from the velocities. So is what a long push lifts:
 a linkage that is jammed would climb by it, step by step.
 Theory: docs/theory/contact.md.
 """
@@ -38,8 +38,8 @@ from linkwork.spatial.vectors import dot6, sub6
 
 GROSS = 0.01  # part of the kinetic energy at the start that one step may gain
 IN_DEBT = 0.1  # of that, while what was gained could not be taken back: it is in the momentum of a floating tree
-PAID = 1.01  # of the bound (33): taking energy back leaves no more than that
-ROUNDS = 2  # of (33): how much of the energy is not momentum is known after the first
+PAID = 1.01  # of the bound (35): taking energy back leaves no more than that
+ROUNDS = 2  # of (35): how much of the energy is not momentum is known after the first
 PUSH_KNOWN = 0.1  # of the work of a push, or of the kinetic energy after a long one: what is not known of it
 WORK_KNOWN = 0.5  # of the work of loads and motors: what is not known of it
 ROUNDING = 1e-9  # of the energies that are compared
@@ -86,7 +86,7 @@ def power_of_loads(s, is_start, t):
 
 @routine
 def check_balance(table, h):
-    """After a step of h [s] that succeeded: OK, OVERFLOW, or CONTACT_GAINS where it gained more than (32) allows.
+    """After a step of h [s] that succeeded: OK, OVERFLOW, or CONTACT_GAINS where it gained more than (34) allows.
 
     Leaves what it certainly gained, and the kinetic energy, in `balance`.
     """
@@ -148,7 +148,7 @@ def given_on_the_way(s, springs_start, h):
 @routine
 def limit_gains(table):
     """After a step that is kept: what was gained in all goes no further than a part of the kinetic energy; the rest is
-    taken back from velocities within the linkage, momentum of floating trees stays.   (33)"""
+    taken back from velocities within the linkage, momentum of floating trees stays.   (35)"""
     s = moving_of(table)
     t = contact_arrays_of(table)
     b = t.balance
@@ -165,8 +165,8 @@ def limit_gains(table):
 
 @routine
 def slow_down(table, s, kinetic, excess):
-    """Scales velocities until `excess` [J] of the kinetic energy is gone, or all that is not momentum of floating trees;
-    returns what is gone.
+    """Scales velocities until `excess` [J] of the kinetic energy is removed, or all that is not momentum of floating
+    trees; returns what was removed.
 
     T = T_rigid + T_within, and a factor f on all velocities, with momentum put right again, leaves T_rigid + f² T_within.
     """

@@ -6,7 +6,7 @@ rest of the step is made as semi-implicit Euler with impulses (`contact_step.ste
 is not cut: a step in which bodies meet is made whole by that rule, whose way back is known. The integrator's own step is a
 kernel of its own (`calling`), so that none is compiled but the one in use.
 
-    gap + u_n t + ½ (u_n free - u_n) t² / h = 0                                             (31)  theory/contact.md
+    gap + u_n t + ½ (u_n free - u_n) t² / h = 0                                             (36)  theory/contact.md
 """
 
 import math
@@ -125,7 +125,7 @@ def first_impact(table, h, count, soon):
         after = speed_after(s, t, a, point, normal) - speed_after(s, t, b, point, normal)
         gap = contacts.data[c, GAP]
         until = time_to_impact(gap - (rest if before >= -slow else 0.0), before, after, h)
-        if gap < -rest:  # what spins by radians per step sinks in while rates at both ends of it say that it parts
+        if gap < -rest:  # what spins by radians per step sinks in while its rates at both ends are those of parting
             until = 0.0
         bounces = bounces or (until <= soon and -contacts.data[c, RESTITUTION] * before > slow)
         soonest = min(soonest, until)
@@ -145,7 +145,7 @@ def first_impact(table, h, count, soon):
 
 @inlined
 def time_to_impact(gap, before, after, h):
-    """(31): [s] from the gap and its rates at the ends of h; zero for what touches and does not part."""
+    """(36): [s] from the gap and its rates at the ends of h; zero for what touches and does not part."""
     if gap <= 0.0:
         return 0.0 if before + after <= 0.0 else math.inf
     bend = 2.0 * (after - before) / h

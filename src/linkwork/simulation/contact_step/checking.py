@@ -5,7 +5,7 @@ matrix that the solver worked with. For these velocities
 
     every number is finite,
     λᵀ(u_free + ½ Δu) ≤ 0: impulses make no energy,
-    λ = P(λ - ρ ũ) of every contact, max(0, λ - ρ u) of every limit, but for a residual                            (34)
+    λ = P(λ - ρ ũ) of every contact, max(0, λ - ρ u) of every limit, but for a residual                            (31)
 
 are checked. The residual is a speed: what a contact would have to change its velocity by, over the largest velocity with
 which contacts and limits met before they acted. That one cannot grow with impulses that do.
@@ -35,14 +35,14 @@ from linkwork.spatial.memory import load6, load9
 from linkwork.spatial.vectors import to_world
 
 MADE = (
-    1e-2  # of the energy that impulses exchange: more than this is made by impulses that are none; less is left to (32)
+    1e-2  # of the energy that impulses exchange: more than this is made by impulses that are none; less is left to (34)
 )
-AS_PREDICTED = 1e-6  # of the same: farther from what the solver says, its matrix is not the linkage's
+AS_PREDICTED = 1e-6  # of the same: farther from the solver's own energy, its matrix is not the linkage's
 NOTHING, LONG_AGO = 1e-12, 1e-3  # of the kinetic energy now, and of the largest lately: energies below are rounding
 ROUNDING = 1e-13  # of what impulses exchange that cancel each other
-AS_SOLVED = 10.0  # times the tolerance of sweeps: what a residual of (34) may be, which another rule measures; or
+AS_SOLVED = 10.0  # times the tolerance of sweeps: what a residual of (31) may be, which another rule measures; or
 SUFFICES = 1e-4  # of the speeds that met: 2e-6 m/s where gravity acts for 2 ms, and 4e-9 m in that time
-LARGEST_CHECKED = 600  # rows of a matrix whose pivots are looked at where a solve did not converge
+LARGEST_CHECKED = 600  # rows of a matrix whose pivots are checked where a solve did not converge
 
 
 @routine
@@ -111,7 +111,7 @@ def velocities_after(s, t, x, problem, limits):
 
 @routine
 def residual_of_laws(contacts, count, problem, system, least):
-    """(34): relative to the largest velocity of a contact or limit that would have closed, or acts, or to `least`."""
+    """(31): relative to the largest velocity of a contact or limit that would have closed, or acts, or to `least`."""
     G, y = system.G, system.y
     wrong, met = 0.0, least
     for i in range(count):

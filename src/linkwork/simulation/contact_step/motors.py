@@ -4,7 +4,7 @@ A motor that presses against a contact does not move as it would without it. So 
 joints are solved for together: with the present laws of motors, contacts and limits give the velocities at the end of
 the step; the laws at these velocities come next, until no motor changes its law.
 
-    min ½ (u - v)ᵀ M (u - v) / h - rᵀ (u - v) - Σ ∫ τ_j(u_j) du_j     among the u that contacts and limits allow      (23)
+    min ½ (u - v)ᵀ M (u - v) / h - rᵀ (u - v) - Σ ∫ τ_j(u_j) du_j     among the u that contacts and limits allow      (29)
 
 Without friction that is what the end of the step makes least, a convex function of it, and each turn is a step of
 Newton's method towards it. `search_saturation` goes along it no further than the function falls. Friction is not a part of
@@ -34,7 +34,7 @@ from linkwork.spatial.memory import add_to6, load3, load6, load9, store6
 from linkwork.spatial.vectors import ZERO6, dot6, to_body, wrench_to_parent
 
 MOST_TURNS = 25  # solves for the limits of motors; few steps need more than two
-WHOLE_TURNS = 3  # of them that may go all of the way where (23) falls, or says nothing: friction is not a part of it
+FULL_TURNS = 3  # of them that may go all of the way where (29) falls, or does not apply: friction is not a part of it
 PART_OF_WAY = 0.5  # that later ones go at most: two laws that lead to each other would take turns without end
 NEARLY = 1e-3  # of its effort: what a motor may be off after them; whether contacts stick or slide may leave no less
 
@@ -73,13 +73,13 @@ def solve_with_motors(table, h, count, limits):
         status = find_impulses(table, h, limits)
         if status != OK:
             return status, limits
-        if turn == MOST_TURNS - 1 or not any_changes_law(s, h, s.v) or (turn >= WHOLE_TURNS and act_nearly(s, h)):
+        if turn == MOST_TURNS - 1 or not any_changes_law(s, h, s.v) or (turn >= FULL_TURNS and laws_nearly_hold(s, h)):
             break
         for k in range(s.v.shape[0]):
             s.v[k] = s.start_v[k]
         efforts_at_saturation(table, h)
         add_impulses_on_joints(table, h, limits)
-        search_saturation(table, h, turn == 0, 1.0 if turn < WHOLE_TURNS else PART_OF_WAY)
+        search_saturation(table, h, turn == 0, 1.0 if turn < FULL_TURNS else PART_OF_WAY)
         bad = change_laws(table, h)
         if bad != OK:
             return bad, limits
@@ -119,7 +119,7 @@ def any_changes_law(s, h, v):
 
 
 @routine
-def act_nearly(s, h):
+def laws_nearly_hold(s, h):
     """Whether the efforts of all motors, by their present laws, are nearly those of their laws at v."""
     nearly = True
     for i in range(s.tree.shape[0]):

@@ -37,7 +37,7 @@ def response_matrix(table, limits, out):
     Contact bodies are numbered parents first, and every body at which their paths to the world meet is one of them, so
     that the path from each to the next one above, π, carries no other:
 
-        v_k = P v_π + Σ λ_k        Λ_ki = P Λ_πi  (i before k)        Λ_kk = P Λ_ππ Pᵀ + Σ                       (17)
+        v_k = P v_π + Σ λ_k        Λ_ki = P Λ_πi  (i before k)        Λ_kk = P Λ_ππ Pᵀ + Σ                       (16)
 
     P and Σ come from impulses on k that go up to π and no further: Σ = Σ_j u_j D_j⁻¹ u_jᵀ over the joints between, u_j what
     they leave on joint j, so that nothing has to come down again. A coordinate at its limit is a row between the body
@@ -125,7 +125,7 @@ def couple_response(table, limits, impulse, out):
 
 @routine
 def switch_responses(table, limits, first, out):
-    """Λ -= Σ (a / m) (J y)(J y)ᵀ: response with motors `first` and later by their other law, (40) of `switching`."""
+    """Λ -= Σ (a / m) (J y)(J y)ᵀ: response with motors `first` and later by their other law, (30) of `switching`."""
     s = moving_of(table)
     t = contact_arrays_of(table)
     m, n, y = t.counts[SLOTS], s.tree.shape[0], problem_of(table).v_after  # not known yet: scratch
@@ -146,7 +146,7 @@ def switch_responses(table, limits, first, out):
 
 @inlined
 def take_off_switch(s, t, x, k, along, out):
-    """Corrects the response to impulses, out and `response`, for motor k with its other law: (40) of `switching`.
+    """Corrects the response to impulses, out and `response`, for motor k with its other law: (30) of `switching`.
 
     along: yᵀ of these impulses.
     """
@@ -188,7 +188,7 @@ def unmark_paths(table):
 
 @inlined
 def write_body_rows(t, m, k, above, first, done, out):
-    """Rows of contact body k: responses of bodies and limits before it, and of itself, and their mirror image.   (17)
+    """Rows of contact body k: responses of bodies and limits before it, and of itself, and their mirror image.   (16)
 
     first, done: limits of its own joint, whose responses stand in t.joint.
     """
@@ -229,7 +229,7 @@ def write_body_rows(t, m, k, above, first, done, out):
 
 @routine
 def write_limit_row(table, m, k, above, limit, out):
-    """The row of a coordinate at its limit, on the joint of contact body k, whose parent is one too.   (17)"""
+    """The row of a coordinate at its limit, on the joint of contact body k, whose parent is one too.   (16)"""
     s = moving_of(table)
     x = constraints_of(table)
     t = contact_arrays_of(table)

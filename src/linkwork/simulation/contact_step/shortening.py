@@ -65,7 +65,7 @@ def end_part(table, h, left, length, status):
             take_back_contacts(contacts_of(table))
             take_back_part(s, t)
             s.numbers[mv.PROPOSED_STEP], s.numbers[mv.ENERGY_DEBT] = t.balance[ca.PART_WISH], t.balance[ca.PART_DEBT]
-    settle_impulses(table, status == mv.OK)
+    commit_impulses(table, status == mv.OK)
     if status == mv.OK:
         if had_contact:
             limit_gains(table)
@@ -81,7 +81,7 @@ def end_part(table, h, left, length, status):
 
 
 @inlined
-def settle_impulses(table, stands):
+def commit_impulses(table, stands):
     """What contacts and limits gave since the last part that stands, stands too, or was taken back."""
     s = moving_of(table)
     t = contact_arrays_of(table)
@@ -146,7 +146,7 @@ def take_back_part(s, t):
 
 @routine
 def remember_totals(table):
-    """Before a part whose way is looked at: what it adds to, so that it can be taken back."""
+    """Before a part whose path is checked: the totals that it adds to, so that it can be taken back."""
     t = contact_arrays_of(table)
     if t.balance[ca.HAD_CONTACT] != 0.0:
         t.balance[ca.HAD_CONTACT] = ca.SOLVED  # and bodies are placed where the part before ended

@@ -33,7 +33,7 @@ from linkwork.simulation.stepping.saving import save_start
 MOST_PARTS = 8  # of a step in which fast bodies meet; the last one is all that is left
 SOON = 1e-3  # of a step: bodies that meet earlier than this meet now
 SHORT_OF = 1e-9  # of the time until they meet: a part ends right before
-CUT = -100  # says to `finish` that a part is to be taken back
+CUT = -100  # status of a part that `finish` is to take back
 
 finish = make_finish(euler.EULER)
 begin_step = euler.begin

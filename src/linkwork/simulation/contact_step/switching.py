@@ -4,10 +4,10 @@ Where a motor comes to its limit or leaves it, the armature of one joint changes
 else. With H the joint inertia of the evaluation, y = H⁻¹ e_j the response of the linkage to an effort on that joint,
 and m = 1 + a y_j,
 
-    H⁻¹ → H⁻¹ - (a / m) y yᵀ        q̈ → q̈ + y (τ - a q̈_j) / m                                                     (40)
+    H⁻¹ → H⁻¹ - (a / m) y yᵀ        q̈ → q̈ + y (τ - a q̈_j) / m                                                     (30)
 
 (Sherman and Morrison), which takes one sweep over the joints instead of an evaluation and a matrix of responses.
-`responses` subtracts what (40) subtracts from H⁻¹, wherever it responds to impulses.
+`responses` subtracts what (30) subtracts from H⁻¹, wherever it responds to impulses.
 """
 
 from linkwork.core.jit import inlined, routine
@@ -22,7 +22,7 @@ from linkwork.simulation.moving import moving_of
 from linkwork.spatial.memory import add_to6, load6, load9, store6
 from linkwork.spatial.vectors import scale6, to_world
 
-LEAST_LEFT = 1e-3  # m of (40), least: where a motor held nearly all of what its joint resists with, digits go
+LEAST_LEFT = 1e-3  # m of (30), least: where a motor held nearly all of what its joint resists with, digits go
 
 
 @routine
@@ -68,7 +68,7 @@ def is_changed(s, t, j):
 
 @routine
 def switch_motor(table, h, i, j):
-    """(40) for coordinate j, of the joint of body i; False where digits would go."""
+    """(30) for coordinate j, of the joint of body i; False where digits would go."""
     s = moving_of(table)
     t = contact_arrays_of(table)
     x = constraints_of(table)

@@ -3,10 +3,10 @@
 Euler's rule takes them where the step begins. Then links of a rope that whip, by a tenth of a turn per step, gain
 a tenth of their energy in each. With u half way between the velocities before the step and those that forces alone give,
 
-    M (v_free - v) = h (τ - C(q, u) u),   u = ½ (v + v_free)                                                        (36)
+    M (v_free - v) = h (τ - C(q, u) u),   u = ½ (v + v_free)                                                        (12)
 
 the energy given at q is -½ h uᵀṀu, and what M gains on the way to q ⊕ h v_free makes up for it, but for terms of higher
-order. Two rounds of (36) come near enough. Slow steps stay as they are.
+order. Two rounds of (12) come near enough. Slow steps stay as they are.
 """
 
 import math
@@ -26,16 +26,16 @@ from linkwork.spatial.vectors import to_world
 
 FAST = 0.03  # [rad] in a step: what gains less than a thousandth of its energy by Euler's rule
 FASTEST = (
-    1.0  # [rad] in a step: rounds of (36) lead away from the solution where bodies turn further, and Euler's rule stays
+    1.0  # [rad] in a step: rounds of (12) lead away from the solution where bodies turn further, and Euler's rule stays
 )
-ROUNDS = 2  # of (36)
+ROUNDS = 2  # of (12)
 
 
 @routine
 def turn_half_way(table, h):
-    """v_free by (36) where a body turns fast, from the accelerations by Euler's rule; OK or a failure.
+    """v_free by (12) where a body turns fast, from the accelerations by Euler's rule; OK or a failure.
 
-    Joint forces stay those of the last evaluation. Motors within limits must not be judged after it.
+    Joint forces stay those of the last evaluation. Motors within limits must not change their laws after it.
     """
     s = moving_of(table)
     if not is_fast(s, contact_arrays_of(table), h):

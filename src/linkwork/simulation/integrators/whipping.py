@@ -11,7 +11,7 @@ of Euler's rule swings: by h ω of the kinetic energy of bodies that turn by h �
 again. Where nothing drives the linkage, what it gained is a difference of two energies, however many steps lie between
 them. So it is counted once in EVERY steps, and only where bodies turn fast enough for it to matter:
 
-    Σ gain  ≤  MOST_GAINED max T                                                          (33)  docs/theory/contact.md
+    Σ gain  ≤  MOST_GAINED max T                                                          (35)  docs/theory/contact.md
 
 is a sum that losses pay for: the energy less its least so far. Parts of steps in which something touches add to it too
 (`simulation.contact_step.balance`). While it is beyond ENOUGH_GAINED of that bound, steps in flight are variational ones.

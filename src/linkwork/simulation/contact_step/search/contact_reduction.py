@@ -4,7 +4,7 @@ A rigid group that rests on an obstacle with many of its shapes is held by few o
 another one that touches the same obstacle has one motion left: about the hinge, until its first contact touches, which is
 the one of the least slope
 
-    (gap - least gap) / distance from the hinge                                                                   (19)
+    (gap - least gap) / distance from the hinge                                                                   (9)
 
 and that one stays. Any other part turns about its deepest contact until the next one touches, the one of least slope as
 seen from there in the direction of the turn: the deepest stays and that of least slope in each of six sectors around it;
@@ -64,7 +64,7 @@ def reduce_contacts(s, moving_body, contacts, count, slack):
         size, is_one_pair, deepest = survey(moving_body, contacts, first, end, slack)
         if is_one_pair:
             stay += size
-        elif hangs_from_touching(s, moving_body, contacts, first):
+        elif hangs_from_contact(s, moving_body, contacts, first):
             keep_first_about_hinge(
                 load3(s.world, moving_body[first, 0], 9), moving_body, contacts, first, end, deepest, slack
             )
@@ -94,7 +94,7 @@ def survey(moving_body, contacts, first, end, slack):
 
 
 @inlined
-def hangs_from_touching(s, moving_body, contacts, first):
+def hangs_from_contact(s, moving_body, contacts, first):
     """Whether the part of a group hangs by a joint of one coordinate from a part that touches the same obstacle there."""
     a = moving_body[first, 0]
     if a < 0 or moving_body[first, 1] >= 0 or s.tree[a, KIND] != HELICAL:
@@ -111,7 +111,7 @@ def hangs_from_touching(s, moving_body, contacts, first):
 
 @inlined
 def slope_of(contacts, c, deepest, slack, distance):
-    """(19); half of it for a contact that pressed in the last step, so that two about as good do not take turns."""
+    """(9); half of it for a contact that pressed in the last step, so that two about as good do not take turns."""
     gap = max(contacts.data[c, GAP] - contacts.data[deepest, GAP], 0.0) + slack
     return gap * (PRESSED if has_pressed(contacts.impulse, c) else 1.0) / max(distance, 1e-300)
 

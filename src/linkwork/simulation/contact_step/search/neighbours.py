@@ -35,7 +35,7 @@ from linkwork.model.model import Model
 from linkwork.model.state import State
 
 NAMED_AT_MOST = 3
-ROOM = 4096  # contacts looked at, at first
+ROOM = 4096  # contacts, at first
 MOST_ROOM = 64  # contacts per body: more overlap only where a model is all in one place at zero coordinates
 
 Pair = tuple[int, int]  # bodies, the lower number first; or a body and the entity of one that is fixed to the world

@@ -4,7 +4,7 @@ A point of contact with a patch of radius ρ becomes six points on the rim of th
 one ahead of the rolling body. A body rolls on when the point ahead carries all of the normal force N, and so against a
 moment of ρ N; one that spins does so against friction at all points, a moment of μ ρ N:
 
-    |m_roll| ≤ ρ N,   |m_spin| ≤ μ ρ N                                                                              (37)
+    |m_roll| ≤ ρ N,   |m_spin| ≤ μ ρ N                                                                              (10)
 
 The contacts are those of the one system, and their laws hold as they stand. What rolls keeps a gap of ρ ω h: with it the
 point ahead neither parts nor goes deeper. Where nothing rolls yet, the rim has a corner every 60°, and a moment of at least

@@ -5,7 +5,7 @@ Impulses make other velocities: a rod that hits a wall with one end turns, by mo
 its points move on arcs. So the resulting motion is checked as well: all pairs that it brings near are followed
 along it (`contact.narrow_phase.follow`), those that touch too, from the poses of its start to those of its end,
 
-    R₁ R₀ᵀ = exp(h ω)        p₁ = p₀ + h v                                                                        (35)
+    R₁ R₀ᵀ = exp(h ω)        p₁ = p₀ + h v                                                                        (33)
 
 and a part on which something goes through is made again up to where it was still on its own side. Steps whose bodies are
 slow for their width cost nothing.   Theory: docs/theory/contact.md.
@@ -37,7 +37,7 @@ from linkwork.spatial.vectors import join, to_world
 SHORTEST = 2.0**-8  # of a step: a part that is not made shorter, whatever goes through on it
 SHORTER = 0.7  # at most so much of a part is tried next
 AT_REST = 0.02  # of the least half width: where forces alone move bodies by less, impulses do not make them pass either
-INSIDE = 0.1  # of it: contacts that are as deep are looked at more closely
+INSIDE = 0.1  # of it: contacts that are as deep are followed more closely
 # Of it: two bodies that the search for contacts held apart pass only where each went so much farther than it took them to:
 # one passes the other where it is deeper than half of their half widths together.
 FASTER = DEEP * (1.0 - 1e-9)
@@ -150,7 +150,7 @@ def check_path_in_world(table, finder, h, fast):
 
 @inlined
 def reach_along(volumes, row, R, p, guess):
-    """At most how far a point of a rigid group goes from its last pose to R, p by a constant twist [m].   (2)"""
+    """At most how far a point of a rigid group goes from its last pose to R, p by a constant twist [m].   (3)"""
     R0, p0 = load9(volumes.last_pose, row, 0), load3(volumes.last_pose, row, 9)
     turn = 0.0
     for e in range(9):
@@ -164,7 +164,7 @@ def reach_along(volumes, row, R, p, guess):
 
 @inlined
 def twist_between(R0, p0, R1, p1, guess, h):
-    """The constant twist, of world axes, that moves a pose to another one in the time h.   (35)
+    """The constant twist, of world axes, that moves a pose to another one in the time h.   (33)
 
     guess: the rotation vector, but for whole turns; their number is the one nearest to it.
     """

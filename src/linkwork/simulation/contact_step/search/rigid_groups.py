@@ -1,6 +1,6 @@
-"""The rigid groups of a moving linkage, of which the search knows how far they have travelled.
+"""The rigid groups of a moving linkage, and the distances that they travel.
 
-Theory: `contact.near_world` and docs/theory/contact.md (18).
+Theory: `contact.near_world` and docs/theory/contact.md (4).
 """
 
 from linkwork.assembly.node_table import BODY, INDEX, LEFT, NODE_KIND, RIGHT
@@ -53,7 +53,7 @@ def rigid_group_pose(s, t, node):
 
 @routine
 def measure_travel(table, volumes):
-    """Adds the ways of all rigid groups since the last time to `travelled`; world poses are up to date.   (18)"""
+    """Adds the ways of all rigid groups since the last time to `travelled`; world poses are up to date.   (4)"""
     s = moving_of(table)
     t = contact_arrays_of(table)
     farthest = volumes.region_state[FARTHEST]

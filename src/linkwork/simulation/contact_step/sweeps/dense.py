@@ -1,12 +1,12 @@
 """The step of Newton's method where contacts are few: over the matrix of their own responses, D = J Λ Jᵀ.
 
-Near the velocities u each contact has impulses of a few directions c, which answer velocities along directions r,
+Near the velocities u each contact has impulses of a few directions c, which depend on velocities along directions r,
 
     η' = Σ c z,   z = γ - k r·(u' - u)          stick  c = r = each axis         slide  c = (1, μ d), r by the law; across d
 
 so that the unknowns z are those of contacts that press, with the compliance 1/k of each on the diagonal:
 
-    r·(u_free + bias + D η') + z / k = r·u + γ / k                                                                    (9)
+    r·(u_free + bias + D η') + z / k = r·u + γ / k                                                                    (25)
 """
 
 from linkwork.contact.solver.linear_systems import MOST_SMALL, ROW, row_width, solve_dense, solve_small, times_delassus
@@ -29,7 +29,7 @@ def dense_velocities(table, count, limits, impulse, out):
 
 @routine
 def dense_step(table, count, limits, law):
-    """(9): from `mode`, `lead`, `stiff` and `gamma` to `u_new` and `eta_new`."""
+    """(25): from `mode`, `lead`, `stiff` and `gamma` to `u_new` and `eta_new`."""
     w = sweeps_of(table)
     system = system_of(table)
     n = list_unknowns(w, system, count, limits, law)
@@ -65,7 +65,7 @@ def list_unknowns(w, system, count, limits, law):
             if across > 0.0:
                 n = note(w, n, r, True, (0.0, -q, p), (0.0, -q, p), across, p * w.gamma[r + 2] - q * w.gamma[r + 1])
         else:
-            for e in range(w.ways[c] + 1):
+            for e in range(w.tangents[c] + 1):
                 n = note(w, n, r + e, False, (1.0, 0.0, 0.0), (1.0, 0.0, 0.0), w.stiff[c, 4 * e], w.gamma[r + e])
     for r in range(3 * count, all_rows(w, count, limits)):
         k = w.stiff[r - 2 * count, 0]
@@ -76,7 +76,7 @@ def list_unknowns(w, system, count, limits, law):
 
 @inlined
 def note(w, n, r, is_wide, c, d, k, gamma):
-    """Unknown number n; its right side of (9) less r·(u_free + bias) into `ease`."""
+    """Unknown number n; its right side of (25) less r·(u_free + bias) into `ease`."""
     w.acting[n], w.spans[n] = r, 3 if is_wide else 1
     w.column[n, 0], w.column[n, 1], w.column[n, 2] = c
     w.across[n, 0], w.across[n, 1], w.across[n, 2] = d

@@ -1,8 +1,8 @@
 """What laws of contact give for velocities, and how far impulses are from Coulomb's law.
 
-convex     γ = P(γ₀ - (u + bias + shift) / R)                                                                      (25)
-Coulomb    γ_n = max(0, y_n),  γ_t the nearest to y_t with |γ_t| ≤ μ γ_n,   y = γ₀ - (u + bias) / R                (26)
-sets       y = γ₀ - (u + bias) / r with the response r;  then  u_n = 0,  u_t = 0 or γ_t = μ γ_n y_t / |y_t|, but for R  (10)
+convex     γ = P(γ₀ - (u + bias + shift) / R)                                                                      (20)
+Coulomb    γ_n = max(0, y_n),  γ_t the nearest to y_t with |γ_t| ≤ μ γ_n,   y = γ₀ - (u + bias) / R                (21)
+sets       y = γ₀ - (u + bias) / r with the response r;  then  u_n = 0,  u_t = 0 or γ_t = μ γ_n y_t / |y_t|, but for R  (22)
 """
 
 import math
@@ -43,7 +43,7 @@ def evaluate(table, count, limits, law, softness):
     changed = 0
     for c in range(count):
         before = w.mode[c]
-        if w.ways[c] < 0:
+        if w.tangents[c] < 0:
             let_go(w, c)
         elif law == CONVEX:
             evaluate_convex(w, c, softness)
@@ -77,65 +77,65 @@ def let_go(w, c):
 
 @inlined
 def evaluate_convex(w, c, softness):
-    r, ways, mu = 3 * c, w.ways[c], w.friction[c]
+    r, tangents, mu = 3 * c, w.tangents[c], w.friction[c]
     x, y = 1.0 / (softness * w.soft[c]), 1.0 / (softness * w.soft_along[c])
     p, q = math.sqrt(x), math.sqrt(y)
     n = w.center[r] - x * (w.u[r] + w.shift[c])
-    a = w.center[r + 1] - y * w.u[r + 1] if ways > 0 else 0.0
-    b = w.center[r + 2] - y * w.u[r + 2] if ways > 1 else 0.0
+    a = w.center[r + 1] - y * w.u[r + 1] if tangents > 0 else 0.0
+    b = w.center[r + 2] - y * w.u[r + 2] if tangents > 1 else 0.0
     g, w.mode[c], D = nearest_of_cone(mu * p / q, n / p, a / q, b / q)
     w.gamma[r], w.gamma[r + 1], w.gamma[r + 2] = p * g[0], q * g[1], q * g[2]
     store9(w.stiff, c, 0, scaled_block(D, (p, q), (p, q)))
     note_lead(w, c, a, b, x / (1.0 + mu * mu * x / y))
-    if ways < 2:
-        leave_out(w, c, ways)
+    if tangents < 2:
+        leave_out(w, c, tangents)
 
 
 @inlined
 def evaluate_coulomb(w, c, softness):
-    r, ways = 3 * c, w.ways[c]
+    r, tangents = 3 * c, w.tangents[c]
     x, y = 1.0 / (softness * w.soft[c]), 1.0 / (softness * w.soft_along[c])
-    a = w.center[r + 1] - y * w.u[r + 1] if ways > 0 else 0.0
-    b = w.center[r + 2] - y * w.u[r + 2] if ways > 1 else 0.0
+    a = w.center[r + 1] - y * w.u[r + 1] if tangents > 0 else 0.0
+    b = w.center[r + 2] - y * w.u[r + 2] if tangents > 1 else 0.0
     g, w.mode[c], D = allowed_by_coulomb(w.friction[c], w.center[r] - x * w.u[r], a, b)
     w.gamma[r], w.gamma[r + 1], w.gamma[r + 2] = g
     store9(w.stiff, c, 0, scaled_block(D, (1.0, 1.0), (x, y)))
     note_lead(w, c, a, b, x)
-    if ways < 2:
-        leave_out(w, c, ways)
+    if tangents < 2:
+        leave_out(w, c, tangents)
 
 
 @inlined
 def evaluate_sets(w, c, softness):
-    """A contact that slides answers velocities across its direction by μ λ_n / |u_t|."""
-    r, ways, mu = 3 * c, w.ways[c], w.friction[c]
+    """A sliding contact has the stiffness μ λ_n / |u_t| across its direction."""
+    r, tangents, mu = 3 * c, w.tangents[c], w.friction[c]
     x, y = 1.0 / (softness * w.soft[c]), 1.0 / (softness * w.soft_along[c])
     n = w.center[r] - w.u[r] / w.soft[c]
     if not n > 0.0:
         let_go(w, c)
         return
-    a = w.center[r + 1] - w.u[r + 1] / w.soft_along[c] if ways > 0 else 0.0
-    b = w.center[r + 2] - w.u[r + 2] / w.soft_along[c] if ways > 1 else 0.0
+    a = w.center[r + 1] - w.u[r + 1] / w.soft_along[c] if tangents > 0 else 0.0
+    b = w.center[r + 2] - w.u[r + 2] / w.soft_along[c] if tangents > 1 else 0.0
     size = math.sqrt(a * a + b * b)
     gamma = w.center[r] - x * w.u[r]
     w.gamma[r] = gamma
     if size <= mu * n and mu > 0.0:
         w.mode[c] = STICK
-        w.gamma[r + 1] = w.center[r + 1] - y * w.u[r + 1] if ways > 0 else 0.0
-        w.gamma[r + 2] = w.center[r + 2] - y * w.u[r + 2] if ways > 1 else 0.0
+        w.gamma[r + 1] = w.center[r + 1] - y * w.u[r + 1] if tangents > 0 else 0.0
+        w.gamma[r + 2] = w.center[r + 2] - y * w.u[r + 2] if tangents > 1 else 0.0
         store9(w.stiff, c, 0, (x, 0.0, 0.0, 0.0, y, 0.0, 0.0, 0.0, y))
     else:
         w.mode[c] = SLIDE
         p, q = (a / size, b / size) if size > 0.0 else (0.0, 0.0)
         turn = mu * n / size if size > 0.0 else 0.0
         k = min(turn / ((1.0 - turn) * w.soft_along[c]), y) if turn < 1.0 else y
-        k = k if ways > 1 else 0.0
+        k = k if tangents > 1 else 0.0
         u = p * w.u[r + 2] - q * w.u[r + 1]
         w.gamma[r + 1], w.gamma[r + 2] = mu * gamma * p + k * u * q, mu * gamma * q - k * u * p
         store9(w.stiff, c, 0, (x, 0.0, 0.0, mu * p * x, k * q * q, -k * p * q, mu * q * x, -k * p * q, k * p * p))
         w.lead[c, ALONG_A], w.lead[c, ALONG_B], w.lead[c, LEAD], w.lead[c, ACROSS] = p, q, x, k
-    if ways < 2:
-        leave_out(w, c, ways)
+    if tangents < 2:
+        leave_out(w, c, tangents)
 
 
 @inlined
@@ -145,7 +145,7 @@ def note_lead(w, c, a, b, k):
     p, q = (a / size, b / size) if size > 0.0 else (0.0, 0.0)
     across = q * q * w.stiff[c, 4] - 2.0 * p * q * w.stiff[c, 5] + p * p * w.stiff[c, 8]
     w.lead[c, ALONG_A], w.lead[c, ALONG_B], w.lead[c, LEAD] = p, q, k
-    w.lead[c, ACROSS] = across if w.ways[c] > 1 else 0.0
+    w.lead[c, ACROSS] = across if w.tangents[c] > 1 else 0.0
 
 
 @inlined
@@ -167,11 +167,11 @@ def scaled_block(D, left, right):
 
 
 @inlined
-def leave_out(w, c, ways):
+def leave_out(w, c, tangents):
     """Tangents along which nothing moves carry no impulse."""
     for k in range(3):
         w.stiff[c, 6 + k], w.stiff[c, 3 * k + 2] = 0.0, 0.0
-        if ways < 1:
+        if tangents < 1:
             w.stiff[c, 3 + k], w.stiff[c, 3 * k + 1] = 0.0, 0.0
 
 
@@ -179,7 +179,7 @@ def leave_out(w, c, ways):
 def breach(table, count, limits, impulse, u):
     """How far impulses are from Coulomb's law with the velocities u: the largest of all contacts, limits and loops, each
 
-        min( |λ - P(λ - ρ ũ)| / largest impulse,   BY_SPEED |λ - P(λ - ρ ũ)| / ρ / largest speed that met )        (24)
+        min( |λ - P(λ - ρ ũ)| / largest impulse,   BY_SPEED |λ - P(λ - ρ ũ)| / ρ / largest speed that met )        (18)
 
     The largest impulse counts up to a limit that follows from the velocities to be stopped, which no impulse can move.
     Where there is none yet, what would stop the contacts that approach counts instead.
@@ -188,7 +188,7 @@ def breach(table, count, limits, impulse, u):
     largest, given, needed, met = 0.0, 0.0, 0.0, ROUNDED * w.scales[TOP_SPEED]
     for c in range(count):
         r = 3 * c
-        if w.ways[c] >= 0:
+        if w.tangents[c] >= 0:
             rho, a, b = 1.0 / w.response[c], abs(w.free[r + 1]), abs(w.free[r + 2])
             largest = max(largest, abs(impulse[r]))
             own = rho * max(abs(w.free[r]) + abs(w.bias[r]), a, b)
@@ -204,7 +204,7 @@ def breach(table, count, limits, impulse, u):
     largest = min(largest, LARGEST * given) if largest > 0.0 else needed
     wrong = 0.0
     for c in range(count):
-        if w.ways[c] >= 0:
+        if w.tangents[c] >= 0:
             off = off_by_contact(w, c, impulse, u)
             wrong = worse(wrong, off, off * w.response[c], largest, met)
     for r in range(3 * count, all_rows(w, count, limits)):
@@ -216,9 +216,9 @@ def breach(table, count, limits, impulse, u):
 
 @inlined
 def off_by_contact(w, c, impulse, u):
-    r, mu, ways, rho = 3 * c, w.friction[c], w.ways[c], 1.0 / w.response[c]
+    r, mu, tangents, rho = 3 * c, w.friction[c], w.tangents[c], 1.0 / w.response[c]
     x, y, z = impulse[r], impulse[r + 1], impulse[r + 2]
-    a, b = u[r + 1] if ways > 0 else 0.0, u[r + 2] if ways > 1 else 0.0
+    a, b = u[r + 1] if tangents > 0 else 0.0, u[r + 2] if tangents > 1 else 0.0
     slip = math.sqrt(a * a + b * b)
     p, q, s = nearest_in_cone(mu, x - rho * (u[r] + mu * slip), y - rho * a, z - rho * b)
     return math.sqrt((p - x) ** 2 + (q - y) ** 2 + (s - z) ** 2)

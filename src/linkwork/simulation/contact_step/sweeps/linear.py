@@ -1,8 +1,8 @@
 """One sweep: the velocities and impulses of a linkage whose contacts and limits are springs of a moment.
 
-Each contact answers its velocity by impulses γ(u), to first order γ - G (u' - u). With x the change of velocities,
+Each contact has impulses γ(u) of its velocity, to first order γ - G (u' - u). With x the change of velocities,
 
-    M x = Jᵀ η,   η = f - G J x,   f = γ + G (u - u_free)        (M + JᵀGJ) x = Jᵀ f                                (27)
+    M x = Jᵀ η,   η = f - G J x,   f = γ + G (u - u_free)        (M + JᵀGJ) x = Jᵀ f                                (19)
 
 JᵀGJ of a contact with the world stands on one body, beside its inertia. Contacts between two bodies and loops couple them
 (`between`). Limits add to the resistance of their freedoms. One elimination of the tree solves it, whatever their number.
@@ -27,7 +27,7 @@ from linkwork.spatial.vectors import dot6, join, scale6
 
 @routine
 def sweep(table, count, limits):
-    """(27): from `stiff` and `right` to `u_new`, `eta_new` and the twists that they make."""
+    """(19): from `stiff` and `right` to `u_new`, `eta_new` and the twists that they make."""
     s = moving_of(table)
     F = factor_of(table)
     w = sweeps_of(table)

@@ -18,7 +18,7 @@ class Sweeps(NamedTuple):
     arm: Float2  # (c, 6)   from the origins of bodies a and b to the point [m]
     push: Float1  # (48 c,)  unit impulses along the axes as wrenches on body a, then on body b: rows of eight
     friction: Float1  # (c,)
-    ways: Int1  # (c,)     tangents along which anything moves: 0, 1 (the first) or 2; -1 where not even the normal does
+    tangents: Int1  # (c,)     how many have a response: 0, 1 (the first) or 2; -1 where not even the normal has one
     soft: Float1  # (c + l + k,) normal response of each contact, limit and loop row, of which softness is a part [1/kg]
     soft_along: Float1  # (c,)     the same of its tangents
     response: Float1  # (c + l + k,) sum of its responses: what a residual is scaled by [1/kg]
@@ -43,7 +43,7 @@ class Sweeps(NamedTuple):
     acting: Int1  # (R,)     unknowns of a dense step: the first row of each
     spans: Int1  # (R,)     its rows, 1 or 3
     column: Float2  # (R, 3)   impulses on them per unknown
-    across: Float2  # (R, 3)   velocities that it answers
+    across: Float2  # (R, 3)   velocities that it depends on
     ease: Float2  # (R, 2)   its compliance and right side
     loop_body: Int2  # (k, 2)   bodies that rows of loops join; -1: the world
     scales: Float1  # (1,)
@@ -68,7 +68,7 @@ def make_sweeps(bodies: int, freedoms: int, contacts: int, limits: int, loops: i
         arm=np.zeros((contacts, 6)),
         push=np.zeros(BLOCK * contacts),
         friction=np.zeros(contacts),
-        ways=np.zeros(contacts, dtype=np.int64),
+        tangents=np.zeros(contacts, dtype=np.int64),
         soft=np.zeros(each),
         soft_along=np.zeros(contacts),
         response=np.zeros(each),

@@ -1,18 +1,18 @@
 """Newton's method for contacts, limits and loops; each iteration is one linear step, over a matrix or over the tree.
 
-    sets       what presses, sticks and slides is asked with each contact's own response (Alart and Curnier)          (10)
-    convex     min ½ |v - v_free|²_M + Σ ψ(J v),  γ = -ψ' = P(γ₀ - (u + bias + shift) / R),   P: (25)                (29)
-    Coulomb    (26) in the place of P
+    sets       what presses, sticks and slides is asked with each contact's own response (Alart and Curnier)          (22)
+    convex     min ½ |v - v_free|²_M + Σ ψ(J v),  γ = -ψ' = P(γ₀ - (u + bias + shift) / R),   P: (20)                (23)
+    Coulomb    (21) in the place of P
 
 Steps with sets come first: from a warm start they are all there is to do. The convex problem is smooth and strictly convex:
 Newton's method with a line search ends from anywhere. Outer iterations take out what it adds to the law: γ₀ ← γ the
 softness R (proximal point), shift ← μ |u_t| what sliding contacts part with (De Saxcé); after each, steps on Coulomb's law
-are tried again, with sets or as (26) asks for them, and the best of all is kept.
+are tried again, with sets or as (21) asks for them, and the best of all is kept.
 
 All of it goes on in the rows of contacts and limits. Impulses η that make the velocities u, M (v - v_free) = Jᵀη, are known
 at every moment, so that the slope along a step is a sum over rows and the line search needs no linear step:
 
-    slope(α) = Σ δu · ((1 - α) η + α η' - γ(u + α δu)),   δu = u' - u                                                 (30)
+    slope(α) = Σ δu · ((1 - α) η + α η' - γ(u + α δu)),   δu = u' - u                                                 (24)
 """
 
 import math
@@ -41,8 +41,8 @@ MOST_INNER = 30  # sweeps of one outer iteration
 MOST_TRIALS = 20  # of a line search
 FIRST_ROUNDS, ROUNDS = 5, 20  # over all contacts one by one, before the first outer iteration and each later one
 FLAT = 0.1  # of the slope at the start of a line search: what is small enough at its end
-INNER = 1e-2  # of the largest impulse: how well (29) is solved
-SOFT = 5e-4  # softness in (29), of a contact's own response
+INNER = 1e-2  # of the largest impulse: how well (23) is solved
+SOFT = 5e-4  # softness in (23), of a contact's own response
 SOFTEST, HARDEST = 1e-1, 1e-5  # the same of steps on the law itself: the root of the residual, within these
 SETS_SOFTEST, SETS_HARDEST = 1e-3, 1e-7  # of steps with sets; far above what rounding leaves of a response that is none
 TREE_SOFTEST = 1e-2  # of steps with sets over the tree: of many contacts more can carry the same
@@ -75,8 +75,8 @@ def solve_laws(table, count, limits, tolerance, most):
         if best <= enough or w.counts[SWEEPS_MADE] >= most or w.counts[IS_SINGULAR] != 0:
             break
         for c in range(count):
-            slip = size_of(w.u[3 * c + 1], w.u[3 * c + 2]) if w.ways[c] > 1 else abs(w.u[3 * c + 1])
-            w.shift[c] = w.friction[c] * slip if w.ways[c] > 0 else 0.0
+            slip = size_of(w.u[3 * c + 1], w.u[3 * c + 2]) if w.tangents[c] > 1 else abs(w.u[3 * c + 1])
+            w.shift[c] = w.friction[c] * slip if w.tangents[c] > 0 else 0.0
         if w.counts[HAS_MATRIX] != 0:
             go_round(table, count, limits, ROUNDS if outer > 0 else FIRST_ROUNDS)
             residual = breach(table, count, limits, w.eta, w.u)
@@ -167,7 +167,7 @@ def try_steps(table, count, limits, tolerance, most, residual, best, law):
 
 @routine
 def descend(table, count, limits, softness, tolerance):
-    """Newton's method with a line search on (29): `eta`, `u` and `gamma` agree to `tolerance` of the largest impulse."""
+    """Newton's method with a line search on (23): `eta`, `u` and `gamma` agree to `tolerance` of the largest impulse."""
     w = sweeps_of(table)
     evaluate(table, count, limits, CONVEX, softness)
     for _ in range(MOST_INNER):
@@ -183,7 +183,7 @@ def descend(table, count, limits, softness, tolerance):
 
 @routine
 def linear_step(table, count, limits, law):
-    """`eta_new` and `u_new` where contacts answer as `evaluate` says: over the matrix of responses, or over the tree."""
+    """`eta_new` and `u_new` with the laws that `evaluate` linearized: over the matrix of responses, or over the tree."""
     w = sweeps_of(table)
     w.counts[SWEEPS_MADE] += 1
     if w.counts[IS_DENSE] != 0:
@@ -204,7 +204,7 @@ def apart(w, count, limits):
 
 @inlined
 def step_right_side(w, count, limits):
-    """f = γ + G (u - u_free) of (27)"""
+    """f = γ + G (u - u_free) of (19)"""
     for c in range(count):
         r = 3 * c
         x, y, z = (
@@ -222,7 +222,7 @@ def step_right_side(w, count, limits):
 
 @routine
 def search_line(table, count, limits, softness):
-    """Share of the step after which the slope (30) is small; all of it where it falls to the end."""
+    """Share of the step after which the slope (24) is small; all of it where it falls to the end."""
     first = slope_along(table, count, limits, softness, 0.0)
     low, high, below = 0.0, 1.0, first
     above = slope_along(table, count, limits, softness, 1.0)
@@ -247,19 +247,19 @@ def search_line(table, count, limits, softness):
 
 @routine
 def slope_along(table, count, limits, softness, share):
-    """(30)"""
+    """(24)"""
     w = sweeps_of(table)
     slope = 0.0
     for c in range(count):
-        r, ways = 3 * c, w.ways[c]
-        if ways < 0:
+        r, tangents = 3 * c, w.tangents[c]
+        if tangents < 0:
             continue
         soft, along = 1.0 / (softness * w.soft[c]), 1.0 / (softness * w.soft_along[c])
         p, q = math.sqrt(soft), math.sqrt(along)
         x, y, z = w.u_new[r] - w.u[r], w.u_new[r + 1] - w.u[r + 1], w.u_new[r + 2] - w.u[r + 2]
         n = w.center[r] - soft * (w.u[r] + share * x + w.shift[c])
-        a = w.center[r + 1] - along * (w.u[r + 1] + share * y) if ways > 0 else 0.0
-        b = w.center[r + 2] - along * (w.u[r + 2] + share * z) if ways > 1 else 0.0
+        a = w.center[r + 1] - along * (w.u[r + 1] + share * y) if tangents > 0 else 0.0
+        b = w.center[r + 2] - along * (w.u[r + 2] + share * z) if tangents > 1 else 0.0
         g0, g1, g2 = nearest_in_cone(w.friction[c] * p / q, n / p, a / q, b / q)
         slope += x * (w.eta[r] + share * (w.eta_new[r] - w.eta[r]) - p * g0)
         slope += y * (w.eta[r + 1] + share * (w.eta_new[r + 1] - w.eta[r + 1]) - q * g1)

@@ -24,7 +24,7 @@ from linkwork.simulation.contact_step.arrays import sweeps_of, system_of
 from linkwork.simulation.contact_step.sweeps.dense import dense_velocities
 from linkwork.simulation.contact_step.sweeps.points import all_rows
 
-DIRECTIONS = 48  # that are looked at, all around
+DIRECTIONS = 48  # that are tried, all around
 ROUND = tuple(
     (math.cos(2.0 * math.pi * (k + 1) / DIRECTIONS), math.sin(2.0 * math.pi * (k + 1) / DIRECTIONS))
     for k in range(DIRECTIONS)
@@ -38,28 +38,28 @@ NOTHING = (0.0, 0.0, 0.0)
 
 
 @routine
-def solve_single(mu, ways, K, q, before):
+def solve_single(mu, tangents, K, q, before):
     """λ (normal, two tangents). K: nn, n1, n2, 11, 12, 22. ways: tangents along which anything moves, the first ones.
     before: friction so far, whose direction is tried first."""
     if not q[0] < 0.0:
         return NOTHING
-    if ways < 1 or not mu > 0.0:
+    if tangents < 1 or not mu > 0.0:
         return -q[0] / K[0], 0.0, 0.0
-    n, a, b = sticking(ways, K, q)
+    n, a, b = sticking(tangents, K, q)
     if n > 0.0 and size_of(a, b) <= mu * n:
         return n, a, b
-    if ways == 1:
+    if tangents == 1:
         n, a = sliding_on_line(mu, K, q)
         return n, a, 0.0
     return sliding(mu, K, q, before)
 
 
 @inlined
-def sticking(ways, K, q):
+def sticking(tangents, K, q):
     """-K⁻¹q, the least impulse but for SOFT where K is singular; NaN where none stops the contact."""
     soft = SOFT * (K[0] + K[3] + K[5])
     nn, n1, n2, aa, ab, bb = K[0] + soft, K[1], K[2], K[3] + soft, K[4], K[5] + soft
-    if ways == 1:
+    if tangents == 1:
         det = nn * aa - n1 * n1
         n, a, b = -(aa * q[0] - n1 * q[1]) / det, -(nn * q[1] - n1 * q[0]) / det, 0.0
     else:
@@ -164,7 +164,7 @@ def go_round(table, count, limits, rounds):
     for _ in range(rounds):
         moved, largest = 0.0, 0.0
         for c in range(count):
-            if w.ways[c] >= 0:
+            if w.tangents[c] >= 0:
                 moved = max(moved, renew_contact(w, G, rows, c))
                 largest = max(largest, w.eta[3 * c])
         for r in range(3 * count, rows):
@@ -188,7 +188,7 @@ def renew_contact(w, G, rows, c):
         w.u[r + 1] - K[1] * x - K[3] * y - K[4] * z,
         w.u[r + 2] - K[2] * x - K[4] * y - K[5] * z,
     )
-    n, a, b = solve_single(w.friction[c], w.ways[c], K, q, (y, z))
+    n, a, b = solve_single(w.friction[c], w.tangents[c], K, q, (y, z))
     x, y, z = n - x, a - y, b - z
     moved = max(abs(x), abs(y), abs(z))
     if moved > 0.0:

@@ -29,7 +29,7 @@ def place_contacts(contacts, problem, w, count):
 
 
 @inlined
-def judge_response(w, c, K, alone):
+def set_softness(w, c, K, alone):
     """Softness of a contact from its response K; tangents are turned so that one without response is the second.
 
     alone: the normal response of both sides, were each by itself; 0 against the world. Returns how tangents were turned.
@@ -38,18 +38,18 @@ def judge_response(w, c, K, alone):
     w.response[c] = nn + k11 + k22
     w.soft[c] = min(w.response[c] / 3.0, UNLIKE * nn)
     w.soft_along[c] = min(w.response[c] / 3.0, UNLIKE * 0.5 * (k11 + k22))
-    w.ways[c] = 2
+    w.tangents[c] = 2
     if not nn > TOGETHER * (max(alone, nn) + k11 + k22):
-        w.ways[c], w.soft[c], w.soft_along[c], w.response[c] = -1, 1.0, 1.0, 1.0
+        w.tangents[c], w.soft[c], w.soft_along[c], w.response[c] = -1, 1.0, 1.0, 1.0
         return 1.0, 0.0
     middle, radius = 0.5 * (k11 + k22), size_of(0.5 * (k11 - k22), k12)
     least = NO_RESPONSE * w.response[c]
     if middle - radius > least:
         return 1.0, 0.0
     if middle + radius <= least:
-        w.ways[c], w.soft_along[c] = 0, w.soft[c]
+        w.tangents[c], w.soft_along[c] = 0, w.soft[c]
         return 1.0, 0.0
-    w.ways[c] = 1
+    w.tangents[c] = 1
     p, q = (k11 - k22 + 2.0 * radius, 2.0 * k12) if k11 >= k22 else (2.0 * k12, k22 - k11 + 2.0 * radius)
     size = size_of(p, q)
     a, b = load3(w.axes, c, 3), load3(w.axes, c, 6)

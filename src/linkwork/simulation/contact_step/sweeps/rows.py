@@ -32,10 +32,10 @@ from linkwork.simulation.contact_step.sweeps.memory import (
 )
 from linkwork.simulation.contact_step.sweeps.points import (
     all_rows,
-    judge_response,
     loop_wrench,
     place_contacts,
     push_of_row,
+    set_softness,
 )
 from linkwork.simulation.moving import moving_of
 from linkwork.spatial.lane_moves import store_row
@@ -194,10 +194,10 @@ def measure_by_matrix(table, count, limits):
     for c in range(count):
         r = 3 * c
         K = (G[r, r], G[r, r + 1], G[r, r + 2], G[r + 1, r + 1], G[r + 1, r + 2], G[r + 2, r + 2])
-        p, q = judge_response(w, c, K, own_responses(problem.Lambda, system, r))
-        turn_rows(system, r, p, q, w.ways[c])
-        if w.ways[c] < 2:
-            turn_matrix(G, rows, r, p, q, w.ways[c])
+        p, q = set_softness(w, c, K, own_responses(problem.Lambda, system, r))
+        turn_rows(system, r, p, q, w.tangents[c])
+        if w.tangents[c] < 2:
+            turn_matrix(G, rows, r, p, q, w.tangents[c])
     most = 0.0
     for r in range(3 * count + limits, rows):
         most = max(most, G[r, r])
@@ -215,9 +215,9 @@ def responds(response, most, alone):
 
 
 @inlined
-def turn_rows(system, r, p, q, ways):
-    """Rows of a contact with its tangents as `judge_response` turned them; those along which nothing moves are emptied."""
-    if ways > 1:
+def turn_rows(system, r, p, q, tangents):
+    """Rows of a contact with its tangents as `set_softness` turned them; those along which nothing moves are emptied."""
+    if tangents > 1:
         return
     J, free = system.J, system.u_free
     for k in range(12):
@@ -225,14 +225,14 @@ def turn_rows(system, r, p, q, ways):
         J[r + 1, k], J[r + 2, k] = p * x + q * y, p * y - q * x
     x, y = free[r + 1], free[r + 2]
     free[r + 1], free[r + 2] = p * x + q * y, p * y - q * x
-    for e in range(r + max(ways, -1) + 1, r + 3):
+    for e in range(r + max(tangents, -1) + 1, r + 3):
         for k in range(12):
             J[e, k] = 0.0
         free[e] = 0.0
 
 
 @routine
-def turn_matrix(G, rows, r, p, q, ways):
+def turn_matrix(G, rows, r, p, q, tangents):
     """The same of rows and columns of the matrix. A contact that cannot part is not pressed, and pushing moves nothing."""
     for k in range(rows):
         x, y = G[k, r + 1], G[k, r + 2]
@@ -240,10 +240,10 @@ def turn_matrix(G, rows, r, p, q, ways):
     for k in range(rows):
         x, y = G[r + 1, k], G[r + 2, k]
         G[r + 1, k], G[r + 2, k] = p * x + q * y, p * y - q * x
-    for e in range(r + max(ways, -1) + 1, r + 3):
+    for e in range(r + max(tangents, -1) + 1, r + 3):
         for k in range(rows):
             G[e, k], G[k, e] = 0.0, 0.0
-    if ways < 0:
+    if tangents < 0:
         G[r, r] = 1.0
 
 
@@ -266,8 +266,8 @@ def measure_by_tree(table, count, limits):
             alone = K[0]
             if s.tree_of[a] < 0 or s.tree_of[a] == s.tree_of[b]:  # not two floating trees: one moves without the other
                 K = contact_response(s.tree, F, w, c, a, b)
-        p, q = judge_response(w, c, K, alone)
-        turn_rows(system_of(table), 3 * c, p, q, w.ways[c])
+        p, q = set_softness(w, c, K, alone)
+        turn_rows(system_of(table), 3 * c, p, q, w.tangents[c])
     for k in range(limits):
         w.response[count + k] = F.Dinv[t.bound[k, 1]]
         w.soft[count + k] = w.response[count + k]

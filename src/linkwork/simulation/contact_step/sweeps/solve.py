@@ -108,9 +108,9 @@ def start_warm(table, count, limits):
     any_impulse = False
     for c in range(count):
         f = load3(contacts.impulse, c, 0)
-        n = max(dot3(load3(w.axes, c, 0), f), 0.0) if w.ways[c] >= 0 else 0.0
-        a = part_along(load3(w.axes, c, 3), f) if w.ways[c] > 0 else 0.0
-        b = part_along(load3(w.axes, c, 6), f) if w.ways[c] > 1 else 0.0
+        n = max(dot3(load3(w.axes, c, 0), f), 0.0) if w.tangents[c] >= 0 else 0.0
+        a = part_along(load3(w.axes, c, 3), f) if w.tangents[c] > 0 else 0.0
+        b = part_along(load3(w.axes, c, 6), f) if w.tangents[c] > 1 else 0.0
         w.eta[3 * c], w.eta[3 * c + 1], w.eta[3 * c + 2] = n, a, b
         any_impulse = any_impulse or n > 0.0
     for k in range(limits):
@@ -150,7 +150,7 @@ def drop_restitution(w, count, limits):
 
 @inlined
 def energy_change(w, count, limits):
-    """Change of kinetic energy by the impulses [J]: ½ η·(u_free + u).   (13)"""
+    """Change of kinetic energy by the impulses [J]: ½ η·(u_free + u).   (26)"""
     total = 0.0
     for r in range(all_rows(w, count, limits)):
         total += 0.5 * w.eta[r] * (w.free[r] + w.u[r] - w.bias[r])
@@ -286,7 +286,7 @@ def gather(table, count, limits, impulse, out):
 
 @routine
 def push_apart(table, h, count, limits):
-    """Pseudo impulses that take penetration back, normal only, by the same method.   (14)"""
+    """Pseudo impulses that take penetration back, normal only, by the same method.   (32)"""
     t = contact_arrays_of(table)
     w = sweeps_of(table)
     data = contacts_of(table).data
@@ -339,7 +339,7 @@ def push_in_rounds(table, count, limits):
         moved, largest = 0.0, 0.0
         for k in range(count + limits):
             r = 3 * k if k < count else 2 * count + k
-            if k >= count or w.ways[k] >= 0:
+            if k >= count or w.tangents[k] >= 0:
                 soft = PUSH_SOFT * w.soft[k]
                 value = max(w.eta[r] - (w.u[r] + soft * w.eta[r]) / (G[r, r] + soft), 0.0)
                 moved, largest = max(moved, renew_row(w, G, rows, r, value)), max(largest, value)
