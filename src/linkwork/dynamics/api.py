@@ -26,12 +26,12 @@ from linkwork.dynamics.inputs import (
     refuse_loops,
 )
 from linkwork.dynamics.linear.cholesky import solve_positive_definite
-from linkwork.dynamics.mass_matrix import BODY_WORK as CRB_BODY_WORK
-from linkwork.dynamics.mass_matrix import composite_rigid_bodies, composite_sizes
+from linkwork.dynamics.dense.mass_matrix import BODY_WORK as CRB_BODY_WORK
+from linkwork.dynamics.dense.mass_matrix import composite_rigid_bodies, composite_sizes
 from linkwork.dynamics.remembered import remembered
 from linkwork.dynamics.rnea import BODY_WORK as RNEA_BODY_WORK
 from linkwork.dynamics.rnea import rnea
-from linkwork.dynamics.unit_vector import unit_vector_columns
+from linkwork.dynamics.dense.unit_vector import unit_vector_columns
 from linkwork.dynamics.virtual_work.solver import VirtualWorkSolver
 from linkwork.errors import ModelError, StateError
 from linkwork.model import layout

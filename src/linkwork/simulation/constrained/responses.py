@@ -1,11 +1,12 @@
 """How a linkage answers impulses on its bodies: M⁻¹Jᵀ from the articulated inertias that `aba` left behind.
 
-Up from the body that is pushed, down to the bodies of interest; `aba` has the step of one joint.
+Up from the body that is pushed, down to the bodies of interest; `one_more_right_side` has the step of one joint.
 The same numbers are accelerations for wrenches, velocities for impulses and displacements for what closes a gap.
 """
 
 from linkwork.core.jit import inlined, routine
-from linkwork.dynamics.aba import EFFORT_D, P_, R_, move_one, move_several, push_one, push_several
+from linkwork.dynamics.aba import EFFORT_D, P_, R_, move_one, move_several
+from linkwork.dynamics.one_more_right_side import push_one, push_several
 from linkwork.model.layout import DOF, HELICAL, KIND, PARENT, V
 from linkwork.simulation.constrained.constraints import constraints_of
 from linkwork.simulation.moving import moving_of
