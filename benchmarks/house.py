@@ -157,7 +157,7 @@ def sweeping_files(package: Path) -> list[str]:
 
 def _takes_joints(node: ast.ImportFrom) -> bool:
     """Whether an import is of what solves one joint."""
-    if node.module == "linkwork.dynamics.aba":  # one joint by itself, not its sweeps
+    if node.module in ("linkwork.dynamics.aba", "linkwork.dynamics.one_more_right_side"):  # one joint by itself
         return any(alias.name in ("push_one", "push_several") for alias in node.names)
     return (node.module or "").startswith("linkwork.dynamics.joint_")
 

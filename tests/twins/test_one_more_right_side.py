@@ -8,8 +8,14 @@ from tests.helpers.kernel_parts.mechanisms import mixed_joints
 from tests.helpers.rounding import rounding
 
 import linkwork as lw
-from linkwork.derivatives.sweeps.mass_solve import bias_to_parent, from_parent, solved_twist, to_parent
-from linkwork.dynamics.aba import BODY_WORK, DOF_WORK, aba, accelerations_root_to_leaf, push_leaf_to_root
+from linkwork.dynamics.aba import BODY_WORK, DOF_WORK, aba, accelerations_root_to_leaf
+from linkwork.dynamics.one_more_right_side import (
+    bias_to_parent,
+    from_parent,
+    push_leaf_to_root,
+    solved_twist,
+    to_parent,
+)
 from linkwork.model import layout
 from linkwork.model.library.random_trees import JOINT_KINDS
 

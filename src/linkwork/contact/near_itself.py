@@ -10,7 +10,7 @@ shrinks no faster than by the distances that both groups travel in the world (`n
 evaluated again only where these exceed it. Bodies that may not touch, such as those that a joint connects, do not
 count: two of them alone are infinitely far apart. A group that is made rigid anew has another shape, and another number
 in `times_rigid`. A place in the table serves many pairs: where another pair has taken it, two groups are compared once
-more than they had to be. """
+more than they had to be."""
 
 import math
 

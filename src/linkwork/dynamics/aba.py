@@ -17,7 +17,7 @@ from typing import NamedTuple
 from linkwork.core.bundles import Float1, Float2, Int2
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.core.subnormals import flush_subnormals, restore_mode
-from linkwork.dynamics.joint_solve import move_freedom, move_freedoms, over_pivot, pivots, push_freedom, push_freedoms
+from linkwork.dynamics.joint_solve import move_freedom, move_freedoms, over_pivot, pivots
 from linkwork.dynamics.linear.small import invert_small
 from linkwork.model.kernels.joint_kernels import body_motion, helical_twist, joint_passive_effort
 from linkwork.model.layout import ARMATURE, DAMPING, DOF, FREE, HELICAL, INERTIA, KIND, PARENT, STIFFNESS, Q, V
@@ -346,46 +346,6 @@ def accelerate_body(tree, body, base, work, dof_work, qdd, i):
     else:
         a = move_several(tree, i, a, dof_work, qdd)
     store6(work, i, ACCELERATION, a)
-
-
-# ------------------------------------------------------------------------------------------------------ one more right side
-#
-# With the factors that the sweeps left behind: as a whole, or joint by joint, of one freedom or of several (`joint_solve`).
-
-
-@inlined
-def push_leaf_to_root(tree, body, work, dof_work, acting, column, effort):
-    """The second sweep of a linkage at rest (c = 0) for efforts (nv,) and wrenches on bodies; the third is as it was.
-
-    acting: wrenches, from `column` on; used up.
-    """
-    u = dof_work[:, EFFORT_D]
-    for i in range(tree.shape[0] - 1, -1, -1):
-        p = scale6(-1.0, load6(acting, i, column))
-        j = tree[i, V]
-        if tree[i, KIND] == HELICAL:
-            work[i, U_SMALL], p = push_one(body, work, i, effort[j], p)
-        else:
-            for d in range(j, j + tree[i, DOF]):
-                u[d] = effort[d]
-            p = push_several(tree, i, p, dof_work, u)
-        parent = tree[i, PARENT]
-        if parent >= 0:
-            f = wrench_to_parent(load9(work, i, R_), load3(work, i, P_), scale6(-1.0, p))
-            add_to6(acting, parent, column, f)
-
-
-@inlined
-def push_one(body, work, i, effort, p):
-    """u of joint i, and what body i passes on, in its own axes."""
-    return push_freedom(helical_twist(body, i), load6(work, i, U_), work[i, DINV], effort, p)
-
-
-@routine
-def push_several(tree, i, p, dof_work, u):
-    """What body i passes on; u (nv,) holds efforts before, u after."""
-    S, U, D = factors_of_joints(dof_work)
-    return push_freedoms(S, U, D, u, tree[i, V], tree[i, DOF], p)
 
 
 @inlined

@@ -15,6 +15,9 @@ from linkwork.dynamics.aba import BODY_WORK as ABA_BODY_WORK
 from linkwork.dynamics.aba import DOF_WORK as ABA_DOF_WORK
 from linkwork.dynamics.aba import LOSS, SINGULAR_PART, aba
 from linkwork.dynamics.dca.solver import DcaSolver
+from linkwork.dynamics.dense.mass_matrix import BODY_WORK as CRB_BODY_WORK
+from linkwork.dynamics.dense.mass_matrix import composite_rigid_bodies, composite_sizes
+from linkwork.dynamics.dense.unit_vector import unit_vector_columns
 from linkwork.dynamics.digits import MISSED, POOR_LOSS, is_delicate, missed_effort, warn_fallback, warn_poor
 from linkwork.dynamics.inputs import (
     NO_WRENCHES,
@@ -26,12 +29,9 @@ from linkwork.dynamics.inputs import (
     refuse_loops,
 )
 from linkwork.dynamics.linear.cholesky import solve_positive_definite
-from linkwork.dynamics.mass_matrix import BODY_WORK as CRB_BODY_WORK
-from linkwork.dynamics.mass_matrix import composite_rigid_bodies, composite_sizes
 from linkwork.dynamics.remembered import remembered
 from linkwork.dynamics.rnea import BODY_WORK as RNEA_BODY_WORK
 from linkwork.dynamics.rnea import rnea
-from linkwork.dynamics.unit_vector import unit_vector_columns
 from linkwork.dynamics.virtual_work.solver import VirtualWorkSolver
 from linkwork.errors import ModelError, StateError
 from linkwork.model import layout

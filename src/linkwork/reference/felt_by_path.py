@@ -17,7 +17,7 @@ def feel_by_path(paths, ports, wrench, felt):
     """The force on one hand by one climb and one descent with the hand's wrench in place: the paper's tick, for one hand.
 
     wrench, felt: (6,), at the point held, axes of the world.
-    `condense` gives the same for all wrenches at once.
+    `build_snapshot` gives the same for all wrenches at once.
     """
     p = ports_of(ports)
     d = path_data_of(paths)
@@ -38,7 +38,7 @@ def feel_together(table, ports, wrench, moved, felt):
     """What all hands feel, by one climb and one descent over the union of their paths: the paper's tick for k hands.
 
     table: of PathData and PathUnion. wrench, felt: (k, 6), at the points held, axes of the world. moved: (k, 6), memory.
-    `condense` or `write_answers` came before: `acceleration` is that without hands. Cost: O(k log(n/k)).
+    `build_snapshot` or `write_responses` came before: `acceleration` is that without hands. Cost: O(k log(n/k)).
     """
     p = ports_of(ports)
     count = p.bodies.shape[0]

@@ -17,9 +17,9 @@ from linkwork.core.subnormals import flush_subnormals, restore_mode
 from linkwork.derivatives.sweeps import arrays as at
 from linkwork.derivatives.sweeps.arrays import adjoint_of, primal_of
 from linkwork.derivatives.sweeps.joint_pieces import ball_effort, ball_twist, springs_adjoint
-from linkwork.derivatives.sweeps.mass_solve import bias_to_parent, from_parent, solved_twist, to_parent
 from linkwork.dynamics.aba import ACCELERATION as ABA_ACCELERATION
 from linkwork.dynamics.aba import TWIST
+from linkwork.dynamics.one_more_right_side import bias_to_parent, from_parent, solved_twist, to_parent
 from linkwork.dynamics.rnea import ACCELERATION as RNEA_ACCELERATION
 from linkwork.model import layout
 from linkwork.model.kernels.joint_kernels import helical_twist, screw_pose, screw_twist

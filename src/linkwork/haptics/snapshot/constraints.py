@@ -59,7 +59,7 @@ class Constraints:
         return self._loops is not None or self._contact is not None
 
     def close(self, grasps: GraspSet) -> None:
-        """Changes `acceleration` and adds rows to the snapshot; `find_answers` came before."""
+        """Changes `acceleration` and adds rows to the snapshot; `find_responses` came before."""
         contact = contact_rows(self._model, self._contact, self._source) if self._contact else no_rows()
         system = LoopSystem(self._loops, *self._state()) if self._loops is not None else None
         loops = no_rows() if system is None else _rows_of_loops(system)

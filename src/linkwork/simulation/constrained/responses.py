@@ -1,9 +1,8 @@
 """Response of a linkage to impulses on its bodies: M⁻¹Jᵀ from the articulated inertias that `aba` left behind.
 
-Up from the body that is pushed, down to the bodies of interest; `aba` has the step of one joint. Six impulses on one body
-go up a path at once, side by side.
-The same numbers are accelerations for wrenches, velocities for impulses and displacements for what closes a gap.
-"""
+Up from the body that is pushed, down to the bodies of interest; `one_more_right_side` has the step of one joint. Six
+impulses on one body go up a path at once, side by side. The same numbers are accelerations for wrenches, velocities for
+impulses and displacements for what closes a gap."""
 
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.aba import (
@@ -17,10 +16,9 @@ from linkwork.dynamics.aba import (
     U_D,
     move_one,
     move_several,
-    push_one,
-    push_several,
 )
 from linkwork.dynamics.joint_lanes import mix_lanes, push_lanes
+from linkwork.dynamics.one_more_right_side import push_one, push_several
 from linkwork.model.kernels.joint_kernels import helical_twist
 from linkwork.model.layout import DOF, HELICAL, KIND, PARENT, V
 from linkwork.simulation.constrained.constraints import constraints_of

@@ -147,7 +147,7 @@ def where_joints_act(table):
 
 @routine
 def record_efforts(table, h):
-    """What acted on the joints in the step of h [s] that was just made, but for limits: (1) of `acting`."""
+    """What acted on the joints in the step of h [s] that was just made, but for limits: (1) of `applied_efforts`."""
     s = moving_of(table)
     if s.counts[mv.RULE] == BY_VARIATIONAL:
         _note_variational(table, h)

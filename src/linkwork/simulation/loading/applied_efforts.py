@@ -97,7 +97,7 @@ def efforts_now(table):
 
 @kernel
 def motor_laws(table, h, out):
-    """Effort of each motor at (q, v), its stiffness and its damping within the limits, (nv, 3), judged h [s] ahead."""
+    """Effort of each motor at (q, v), its stiffness and its damping within the limits, (nv, 3), taken h [s] ahead."""
     s = moving_of(table)
     for i in range(s.tree.shape[0]):
         kind = s.tree[i, KIND]

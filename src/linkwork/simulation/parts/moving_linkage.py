@@ -44,7 +44,7 @@ class MovingLinkage:
 
     tables: tree, body, screws, dof, rest, gravity; contact: of this linkage, or None.
     is_model: whether its coordinates are those of the model, and so to be saved here.
-    has_noted: whether `arrays.acted` holds what acted on joints in the last step.
+    has_noted: whether `arrays.applied_efforts` holds what acted on joints in the last step.
     """
 
     fault = "the checkpoint is damaged: its momentum, loops or past steps do not fit the model."

@@ -42,7 +42,9 @@ class Integrator(NamedTuple):
         None  # (table, h, bad): goes on after an evaluation, which failed where `bad` is not OK; None: needs none
     )
     where_joints_act: Any = explicitly  # (table): where in the step springs, dampers and motors are taken: `accelerate`
-    record_efforts: Any = record_efforts_at_end  # (table, h): what acted on the joints in the last step into `acted`
+    record_efforts: Any = (
+        record_efforts_at_end  # (table, h): what acted on the joints in the last step into `applied_efforts`
+    )
     stays_at_q: Any = never  # (table): whether the next evaluation is at the same coordinates as the last one
     begin_steps: Any = nothing_before  # (table, h, n): before the first of up to n steps
     end_steps: Any = nothing_after  # (table, status, made): after the last one

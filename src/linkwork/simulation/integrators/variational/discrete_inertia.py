@@ -20,8 +20,8 @@ from linkwork.dynamics.aba import (
     accelerations_root_to_leaf,
     begin_body,
     inertias_leaf_to_root,
-    push_leaf_to_root,
 )
+from linkwork.dynamics.one_more_right_side import push_leaf_to_root
 from linkwork.model.kernels.joint_kernels import helical_twist
 from linkwork.model.layout import ARMATURE, DOF, FREE, HELICAL, KIND, PARENT, V
 from linkwork.simulation.integrators.variational.discrete_body import back, way_of

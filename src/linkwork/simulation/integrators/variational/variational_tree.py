@@ -1,8 +1,8 @@
 """Variational steps of a tree, one after another without velocities in between.
 
 `variational` asks for two evaluations per step: at its start for a guess, and at its end for the velocities. Neither is
-needed to go on: the guess comes from the steps before (`past`), and the momenta with which a step ends are those with which
-the next one begins,
+needed to go on: the guess comes from the steps before (`history`), and the momenta with which a step ends are those with
+which the next one begins,
 
     P = Λ(q, q⁺) + ½ h f(q⁺)  of bodies,     p = ½ h τ̄ + rotors  of joints                        (10)  docs/integrators.md
 

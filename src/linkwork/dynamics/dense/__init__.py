@@ -1,0 +1,1 @@
+"""Algorithms that form the mass matrix: n by n numbers."""
