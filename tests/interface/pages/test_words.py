@@ -25,6 +25,13 @@ SLIPS = {
     "obeyed and told": r"\bobeyed, and told\b",
     "extras of an index that has none": r"pip install '?linkwork\[",
     "'touch' for what changed, and for memory": r"\btouch_(path|bodies|joints)\b|\brenew_touched\b|\buntouched\(",
+    "pieces of kernels, runs and drawings": r"\b[Pp]ieces? of (a |the )?(kernels?|steps)\b"
+    r"|\bPiece(Compiler|Library)\b|\bpieces_of\(|\b(LARGEST_PIECE|PIECE_JOINT_STEPS)\b",
+    "'ready' for what comes with Linkwork": r"(?i)\bready (linkage|scene|model)s?\b|\bscene/ready\b",
+    "hands and eyes": r"(?i)\bhands and eyes\b",
+    "quick parts of the compiler": r"\bquick_(calls|items|front_end)\b",
+    "what a number or file tells": r"(?i)\b(numbers|notes?) (that )?(are|is) told in\b"
+    r"|\b(file|model|browser)s? (always )?tells?\b",
     "two names for one array of the assembly tree": r"\bsolver\.(hinge|coef|freedom|total)\b|\bc\.kept\b",
 }
 
@@ -66,6 +73,12 @@ def test_no_slip(slip):
         ("obeyed and told", "limits are obeyed, and told"),
         ("extras of an index that has none", "pip install 'linkwork[plots]'"),
         ("floating or free figures", "bases of floating figures"),
+        ("pieces of kernels, runs and drawings", "marks a piece of kernels"),
+        ("pieces of kernels, runs and drawings", "drawn = pieces_of(model)"),
+        ("'ready' for what comes with Linkwork", "# Ready linkages"),
+        ("hands and eyes", "**hands and eyes**: force feedback"),
+        ("quick parts of the compiler", "from linkwork.core import quick_calls"),
+        ("what a number or file tells", "Units that numbers are told in"),
     ],
 )
 def test_a_slip_would_be_found(slip, line):
