@@ -85,19 +85,19 @@ def measure(links: int, part: float, seconds: float, with_detail: bool) -> tuple
     from linkwork.viewer.server import address, open_server
     from linkwork.viewer.shapes.detail import Detail, eye
     from linkwork.viewer.shapes.drawing import Drawing
-    from linkwork.viewer.shapes.pieces import pieces_of
+    from linkwork.viewer.shapes.instances import instances_of
 
     model = lw.library.chain(links).compile()
-    pieces = pieces_of(model)
+    instances = instances_of(model)
     T = lw.body_poses(model, model.random_state(np.random.default_rng(1)))
-    view = framing(pieces.corners(T), up_of(model))
+    view = framing(instances.corners(T), up_of(model))
     eyes = [eye(view.position, np.radians(FIELD_OF_VIEW), SCREEN)] if with_detail else None
-    detail = Detail(model, pieces) if with_detail else None
+    detail = Detail(model, instances) if with_detail else None
     server = open_server(port=0)
     client = None
     try:
         colors = np.zeros((links, 3), dtype=np.uint8)
-        drawing = Drawing(server.scene, "chain", pieces, T, colors, view.size, detail)
+        drawing = Drawing(server.scene, "chain", instances, T, colors, view.size, detail)
         url = address(server).replace("http", "ws")
         client = subprocess.Popen(
             [sys.executable, "-c", CLIENT, url, viser.__version__], stdout=subprocess.PIPE, text=True, bufsize=1
@@ -172,7 +172,7 @@ def shake(T: np.ndarray, part: float, seed: int) -> np.ndarray:
 def check(drawing: Any, T: np.ndarray, eyes: Any) -> None:
     """What the page knows is where the links are, to single precision; capsules lie along the links they stand for."""
     drawing.move(T, eyes)
-    X = drawing.pieces.world_poses(T)[:, :3, 3]
+    X = drawing.instances.world_poses(T)[:, :3, 3]
     seen = np.zeros(len(X), dtype=bool)
     known = np.zeros_like(X)
     for batch in drawing._batches:
@@ -191,6 +191,6 @@ def check(drawing: Any, T: np.ndarray, eyes: Any) -> None:
     made = drawing.detail.capsules(T)
     away = np.linalg.norm(made.position - T[made.body, :3, 3], axis=1)
     reach = 8.0 * made.scale[:, 2].max(initial=0.0)  # a cluster that is bent is wider than its capsule is long
-    hidden = drawing.detail.level[drawing.detail.sector_of[drawing.pieces.body]] > 0
+    hidden = drawing.detail.level[drawing.detail.sector_of[drawing.instances.body]] > 0
     if (away > reach).any() or (seen == hidden).any():
         raise AssertionError("capsules do not lie along their links, or links are drawn twice or not at all")

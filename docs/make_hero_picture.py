@@ -18,7 +18,7 @@ import linkwork as lw
 from linkwork.viewer.frames import VIEW_FROM, Camera, framing, ground_height, turn_up, up_of
 from linkwork.viewer.render import SMOOTH, Renderer
 from linkwork.viewer.shapes.colors import by_depth
-from linkwork.viewer.shapes.pieces import pieces_of
+from linkwork.viewer.shapes.instances import instances_of
 
 FILE = Path(__file__).parent / "pictures" / "hero.png"
 WIDTH, HEIGHT, GAP = 480, 372, 8  # of a panel [pixels]: 195 wide on a phone
@@ -96,7 +96,7 @@ def figure() -> Motion:
     linkage.add_obstacle("ground", lw.Plane())
     model = linkage.compile()
     q = model.neutral().q.copy()
-    lowest = pieces_of(model).corners(lw.body_poses(model, model.state(q=q)))
+    lowest = instances_of(model).corners(lw.body_poses(model, model.state(q=q)))
     q[2] -= float(lowest[np.abs(lowest).max(axis=1) < 10.0][:, 2].min()) - 0.002
     v = np.zeros(model.nv)
     v[:6] = (0.5, 0.9, 0.0, 0.9, -0.2, 0.0)
@@ -132,13 +132,13 @@ def protein() -> Motion:
 def draw(motion: Motion) -> Image.Image:
     """Three moments over each other from one place, with ground and axes."""
     model, up = motion.model, up_of(motion.model)
-    pieces = pieces_of(model)
+    instances = instances_of(model)
     poses = [lw.body_poses(model, state) for state in motion.states]
-    corners = np.concatenate([pieces.corners(T) for T in poses])
+    corners = np.concatenate([instances.corners(T) for T in poses])
     corners = corners[np.abs(corners).max(axis=1) < 1e3]  # a plane without end has corners far away
     ground = 0.0 if model.obstacles else ground_height(corners, up, [])
     camera = stand(framing(corners, up), motion)
-    renderer = Renderer(pieces, camera, ground, WIDTH, HEIGHT)
+    renderer = Renderer(instances, camera, ground, WIDTH, HEIGHT)
     image = None
     for T, pale in zip(poses, PALE, strict=True):
         colors = by_depth(model).astype(float)
@@ -168,7 +168,7 @@ def mark_axes(image: Image.Image, renderer: Renderer, up: np.ndarray, ground: fl
     for axis, (name, color) in enumerate(zip("xyz", AXES, strict=True)):
         tip = origin.copy()
         tip[axis] += length
-        (a, b), _ = renderer._seen(np.stack([origin, tip]))
+        (a, b), _ = renderer.on_screen(np.stack([origin, tip]))
         a, b = a / SMOOTH, b / SMOOTH
         pen.line([*a, *b], fill=color, width=3)
         beyond = b + 12.0 * (b - a) / max(1.0, float(np.linalg.norm(b - a)))

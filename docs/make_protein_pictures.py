@@ -121,7 +121,7 @@ def active(structure: Path) -> None:
     from linkwork.viewer.frames import framing, ground_height, up_of
     from linkwork.viewer.render import Renderer
     from linkwork.viewer.shapes.colors import by_activity
-    from linkwork.viewer.shapes.pieces import pieces_of
+    from linkwork.viewer.shapes.instances import instances_of
 
     molecule = lw.molecules.load(structure, chains="A", relax=True, seed=1)
     model, field = molecule.model, molecule.field(cutoff=CUTOFF)
@@ -129,11 +129,11 @@ def active(structure: Path) -> None:
         model, molecule.state, max_active_joints=ACTIVE, field=field, integrator="kick_drift_kick"
     )
     sim.advance(2e-3, 11)
-    pieces, up, T = pieces_of(model), up_of(model), lw.body_poses(model, sim.state)
-    corners = pieces.corners(T)
+    instances, up, T = instances_of(model), up_of(model), lw.body_poses(model, sim.state)
+    corners = instances.corners(T)
     camera = framing(corners, up)
     near = camera._replace(position=camera.look_at + 0.76 * (camera.position - camera.look_at))
-    drawn = Renderer(pieces, near, ground_height(corners, up, []), 760, 640)
+    drawn = Renderer(instances, near, ground_height(corners, up, []), 760, 640)
     drawn.draw(T, by_activity(model, sim.active_bodies)).save(FOLDER / "protein_active.png")
 
 

@@ -19,7 +19,6 @@ from tests.laws.test_updates_in_parts import (
 
 import linkwork as lw
 from linkwork.adaptive.dynamics.region import region
-from linkwork.adaptive.dynamics.region.active_region import ActiveRegion
 from linkwork.core.turns import turn_of
 
 
@@ -32,8 +31,9 @@ def bound_of(report):
     return report.error_bound, report.rounding_floor, report.reached
 
 
-def waits(report):
-    return report._prove is not None
+def waits(sim):
+    """Whether the bound of its last report is still to be measured."""
+    return sim.view.region.is_pending
 
 
 def stir(sim, k):
@@ -53,7 +53,7 @@ def run_with_hits(model, read_at_once):
     for k in range(400):
         stir(sim, k)
         reports.append(sim.step(H))
-        waited += waits(reports[-1])
+        waited += waits(sim)
         if read_at_once:
             bound_of(reports[-1])
             states.append((sim.state.q, sim.state.v))
@@ -81,7 +81,7 @@ def test_with_contact_a_bound_is_the_same_whenever_it_is_read():
                 sim.apply_wrench(7 * k % 80, force=(0.0, 0.0, 3.0), frame="world")
             reports.append(sim.step(H))
             if read_at_once:
-                waited.append(waits(reports[-1]))
+                waited.append(waits(sim))
                 bound_of(reports[-1])
         assert sim.contacts
         found.append(([bound_of(report) for report in reports], sim.state.v.tolist()))
@@ -100,7 +100,7 @@ def test_the_bound_of_a_step_is_that_of_an_update_at_its_beginning(model):
             expected = twin.update_region(10 * H)
             assert_bound_is_what_is_hidden(model, twin, expected)
         report = sim.step(H)
-        if waits(report):
+        if waits(sim):
             waited += 1
             assert k % 10 == 0
             assert report.error_bound == pytest.approx(expected.error_bound, rel=1e-6)
@@ -113,7 +113,7 @@ def first_that_waits(model):
         if k % 30 == 0:
             hit(sim, k // 30)
         report = sim.step(H)
-        if k > 40 and waits(report):
+        if k > 40 and waits(sim):
             return sim, report
     raise AssertionError("no bound was left for later")
 
@@ -179,13 +179,13 @@ def test_reports_that_wait_are_reports_like_others(model):
 def test_no_call_of_one_step_updates_and_finishes(model, monkeypatch):
     """After the first updates, whose floors are measured: an update that stops joints leaves the rest to the next call."""
     tasks: list[int] = []
-    call = ActiveRegion._call
+    perform = region.perform
 
-    def counted(self, task, joint, settings):
+    def counted(tree, moving, task, joint, settings):
         tasks.append(task)
-        return call(self, task, joint, settings)
+        return perform(tree, moving, task, joint, settings)
 
-    monkeypatch.setattr(ActiveRegion, "_call", counted)
+    monkeypatch.setattr(region, "perform", counted)
     sim, seen = loaded(model)[0], set()
     for k in range(400):
         tasks.clear()

@@ -81,8 +81,9 @@ def test_a_driver_that_writes_nonsense_does_nothing():
     grasp = held_chain()
     session = grasp.session
     session.tick()
-    message = session._device_io[grasp.slot]._message
-    message[at.D_POSITION] = np.nan
+    message = np.zeros(at.READING_WORDS)
+    message.view(np.int64)[at.D_TIME] = session.now()
+    message[at.D_QUATERNION], message[at.D_POSITION] = 1.0, np.nan
     from linkwork.haptics.sharing.memory import publish_reading
     from linkwork.haptics.tick.coupling import couple_once
 

@@ -143,7 +143,8 @@ def test_frames_after_a_checkpoint_are_written_anew(tmp_path):
 
     with pytest.raises(KilledError):
         run_simulation(simulation(), H, STEPS, record=path, every=EVERY, callback=kill)  # the first checkpoint is at 0
-    assert lw.Recording(path)._files.committed["contacts"] > 0
+    killed = lw.Recording(path)
+    assert any(killed.contacts(k) for k in range(len(killed)))
     resume_run(simulation(), path)
     a, b = lw.Recording(whole), lw.Recording(path)
     assert [a.contacts(k) for k in range(len(a))] == [b.contacts(k) for k in range(len(b))]

@@ -1,4 +1,4 @@
-"""The one loop that runs simulations: pieces, interrupts, the bar and its note, notebooks, loads that are due."""
+"""The one loop that runs simulations: chunks, interrupts, the bar and its note, notebooks, loads that are due."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from linkwork.record import Recording
 from linkwork.simulation.protocol import Report, RunReport
 from linkwork.simulation.reporting.extremes import fastest
 from linkwork.simulation.run import Runnable, resume_run, run_simulation
-from linkwork.simulation.run_loop import LARGEST_PIECE, PIECE_JOINT_STEPS
+from linkwork.simulation.run_loop import CHUNK_JOINT_STEPS, LARGEST_CHUNK
 
 zarr = pytest.importorskip("zarr", reason="the extra `record` is not installed")
 
@@ -50,12 +50,12 @@ class Plain(Report):
 
 
 class Counter(Runnable):
-    """Stands in for a simulation: counts its steps and the pieces they come in."""
+    """Stands in for a simulation: counts its steps and the chunks they come in."""
 
     def __init__(self, joints, report):
         self.work_per_step = joints
         self.model = lw.library.chain(joints=3).compile() if joints == 3 else types.SimpleNamespace(n_bodies=joints)
-        self.report, self.pieces = report, []
+        self.report, self.chunks = report, []
         self.time, self.steps_done = 0.0, 0
 
     @property
@@ -69,7 +69,7 @@ class Counter(Runnable):
         return {"simulation": "Counter"}
 
     def step(self, h, n=1):
-        self.pieces.append(n)
+        self.chunks.append(n)
         self.steps_done += n
         self.time = self.steps_done * h
         report = self.report(self.steps_done)
@@ -84,24 +84,24 @@ class Counter(Runnable):
         self.steps_done = saved["steps_done"]
 
 
-def test_pieces_are_short_where_steps_are_long():
+def test_chunks_are_short_where_steps_are_long():
     """A run looks at Ctrl-C after so many steps that they take about a second, however large the linkage is."""
-    for joints, piece in ((100, LARGEST_PIECE), (50_000, 40), (1_000_000, 2), (10_000_000, 1)):
+    for joints, chunk in ((100, LARGEST_CHUNK), (50_000, 40), (1_000_000, 2), (10_000_000, 1)):
         sim = Counter(joints, lambda k: Plain())
         run_simulation(sim, 1e-3, 1000, every=1000)
-        assert set(sim.pieces) == {piece}
-        assert piece == 1 or piece * joints <= PIECE_JOINT_STEPS
+        assert set(sim.chunks) == {chunk}
+        assert chunk == 1 or chunk * joints <= CHUNK_JOINT_STEPS
     few = Counter(1_000_000, lambda k: Work(8000))  # as soon as it is known how few joints move
     run_simulation(few, 1e-3, 1000, every=1000)
-    assert few.pieces == [2, 200, 200, 200, 200, 198]
+    assert few.chunks == [2, 200, 200, 200, 200, 198]
     many = Counter(1_000_000, lambda k: Work(400_000))
     run_simulation(many, 1e-3, 100, every=1000)
-    assert many.pieces == [2, *[5] * 19, 3]
+    assert many.chunks == [2, *[5] * 19, 3]
 
 
-def test_a_resumed_run_takes_the_same_pieces(tmp_path, monkeypatch):
-    """Pieces follow the joints at work, which a run that resumes has not seen: they stand in its checkpoint."""
-    monkeypatch.setattr("linkwork.simulation.run_loop.PIECE_JOINT_STEPS", 60)
+def test_a_resumed_run_takes_the_same_chunks(tmp_path, monkeypatch):
+    """Chunks follow the joints at work, which a run that resumes has not seen: they stand in its checkpoint."""
+    monkeypatch.setattr("linkwork.simulation.run_loop.CHUNK_JOINT_STEPS", 60)
 
     def busy(k):
         return Work(12 + 4 * (k % 7))
@@ -112,8 +112,8 @@ def test_a_resumed_run_takes_the_same_pieces(tmp_path, monkeypatch):
         first, 1e-3, 60, every=20, record=tmp_path / "run", callback=lambda sim, report: sim.steps_done == 20
     )
     resume_run(second, tmp_path / "run")
-    assert len(set(whole.pieces)) > 2
-    assert first.pieces + second.pieces == whole.pieces
+    assert len(set(whole.chunks)) > 2
+    assert first.chunks + second.chunks == whole.chunks
 
 
 def test_a_run_interrupted_in_its_last_piece_is_complete(tmp_path):

@@ -11,7 +11,7 @@ import pytest
 from tests.helpers import contact_setups
 
 import linkwork as lw
-from linkwork.core.turns import MARK, TakesTurns
+from linkwork.core.turns import MARK, TakesTurns, turn_of
 
 MODEL = lw.library.random_tree(40, seed=3).compile()
 START = MODEL.random_state(1, speed=0.3)
@@ -158,7 +158,7 @@ def test_every_public_member_takes_its_turn(kind):
 
 def test_a_second_thread_waits_and_the_same_one_does_not():
     sim, entered = lw.FullDynamics(MODEL, START), threading.Event()
-    with sim._turn:
+    with turn_of(sim):
         other = threading.Thread(target=lambda: (sim.step(1e-4), entered.set()))
         other.start()
         sim.step(1e-4)
@@ -171,7 +171,7 @@ def test_a_second_thread_waits_and_the_same_one_does_not():
 def test_copies_have_locks_of_their_own():
     one = lw.Collisions(SHAPED)
     two = copy.deepcopy(one)
-    assert two._turn is not one._turn
+    assert turn_of(two) is not turn_of(one)
     q = SHAPED.neutral().q[None]
     assert two.clearances(q).tobytes() == one.clearances(q).tobytes()
 

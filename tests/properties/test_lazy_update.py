@@ -117,7 +117,7 @@ def from_scratch(ledger):
     sim = lw.QuasiStatics(ledger.model, ledger.sim.state, weights=ledger.sim.view.tree.mechanism.weight)
     sim.view.tree.run.wrench[:] = ledger.wrenches()
     sim.view.tree.run.effort[:] = ledger.effort
-    sim._open.assemble_everything()
+    sim.set_state(sim.state)  # forms them all
     return sim
 
 

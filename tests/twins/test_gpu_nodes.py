@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.helpers.noting import noting
 
 import linkwork as lw
 from linkwork.assembly.node_table import BODY, JOIN, LEFT, NODE_KIND, ROLE, TOP
-from linkwork.gpu import DeviceModel, workspace
+from linkwork.gpu import DeviceModel, device_model, workspace
 from linkwork.reference.node_equations import Cluster
 from linkwork.reference.plain_dca import PlainDca
 
@@ -34,11 +35,15 @@ def test_every_entry_of_every_node(tree, rng, device_backend, monkeypatch, narro
     monkeypatch.setattr(workspace, "NARROW", narrow)
     state = tree.random_state(rng)
     effort, wrenches = rng.normal(size=tree.nv), rng.normal(size=(tree.n_bodies, 6))
+    plan, plans = noting(device_model.plan_levels)
+    work, works = noting(device_model.Workspace)
+    monkeypatch.setattr(device_model, "plan_levels", plan)
+    monkeypatch.setattr(device_model, "Workspace", work)
     device = DeviceModel(tree, schedule="levels", backend=device_backend)
     device.forward_dynamics(state.q, state.v, effort, wrenches, check=True)
     plain = PlainDca(tree, state, effort, wrenches)
-    levels, _ = device._plan(1)
-    tables = {name: device.backend.download(device._work.arrays[name])[..., 0] for name in ("top", "bottom", "cross")}
+    levels, arrays = plans[-1], works[-1].arrays  # those that the call made last are those it worked with
+    tables = {name: device.backend.download(arrays[name])[..., 0] for name in ("top", "bottom", "cross")}
     checked = 0
     for k, node in enumerate(plain.nodes):
         s = levels.slot[k]

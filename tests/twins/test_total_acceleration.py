@@ -67,7 +67,7 @@ def loaded(model, state, effort, wrenches, weights, **options):
         if joint.nv:
             sim.set_effort(model.joint_names[i], effort[model.v_slice(i)])
     sim.solve()
-    sim._open.assemble_everything()  # factors of open nodes are kept only when they close: here for all of them
+    sim.set_state(sim.state)  # factors of open nodes are kept only when they close: here those of all are formed
     return sim
 
 

@@ -23,7 +23,7 @@ def function_subject(function: Callable[..., Any], names: Sequence[str]) -> dict
             if p.default is p.empty and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
             and p.name not in (*names, "seed")
         ]  # fmt: skip
-    except (TypeError, ValueError) as error:  # a built-in one tells nothing of what it takes
+    except (TypeError, ValueError) as error:  # a built-in one has no signature
         raise LinkworkError(f"the function does not take the parameters {list(names)}: {error}.") from None
     if unbound:
         raise LinkworkError(f"the function needs '{unbound[0]}', which is not varied; vary it, or give it a default.")

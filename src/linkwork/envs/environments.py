@@ -106,7 +106,7 @@ class TaskVectorEnv(VectorEnv[Any, Any, Any]):
     num_envs: members. max_episode_steps: actions after which an episode is cut off; None: never.
     threads: that step them; by default as many as there are cores.
     autoreset_mode: a member that has ended is reset by the next step, whose action for it counts nothing ("NextStep"); by
-    the same step, which tells the end in infos["final_obs"] and infos["final_info"] ("SameStep"); or by
+    the same step, which gives the end in infos["final_obs"] and infos["final_info"] ("SameStep"); or by
     reset(options={"reset_mask": which}) alone ("Disabled").
     """
 
@@ -179,7 +179,7 @@ class TaskVectorEnv(VectorEnv[Any, Any, Any]):
         return x.seen.copy(), reward, over, cut, infos
 
     def _begin_anew(self, infos: dict[str, Any]) -> dict[str, Any]:
-        """Resets members that have ended; what they saw and told last becomes `final_obs` and `final_info`."""
+        """Resets members that have ended; their last observation and info become `final_obs` and `final_info`."""
         told = [name for name in infos if not name.startswith("_")]
         for k in np.flatnonzero(self._done).tolist():
             final = {name: infos[name][k] for name in told if infos[f"_{name}"][k]}

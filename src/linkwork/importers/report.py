@@ -6,7 +6,7 @@ from pathlib import Path
 
 from linkwork.errors import FormatError
 
-LINES_SHOWN = 3  # of a group of like notes; the count tells the rest
+LINES_SHOWN = 3  # of a group of like notes; the count stands for the rest
 
 
 class Report:

@@ -148,7 +148,7 @@ def positions_of(value: Any, count: int) -> FloatArray:
 
 
 def need_methods(value: Any, what: str, kind: str, *methods: str) -> None:
-    """An object of OpenMM, told by what it can do."""
+    """An object of OpenMM, recognized by what it can do."""
     if isinstance(value, type) or not all(callable(getattr(value, name, None)) for name in methods):
         raise ModelError(f"{what} is {shown(value)}; give OpenMM's {kind}.")
 

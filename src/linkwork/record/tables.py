@@ -68,7 +68,7 @@ def to_pandas(recording: Recording) -> Any:
     named = pandas.MultiIndex.from_tuples(list(columns), names=["kind", "name"])
     table = pandas.DataFrame(np.column_stack(list(columns.values())), index=index, columns=named)
     of_scalars = {name: scalar_unit(name, recording.settings) for name in recording.scalars}
-    own = [unit(told, recording.units) for some in coordinate_units(recording.model) for told in some]
+    own = [unit(si, recording.units) for some in coordinate_units(recording.model) for si in some]
     by_column = dict(zip(columns, [*own, *of_scalars.values()], strict=True))
     table.attrs["units"] = {"time": unit("s", recording.units)} | of_scalars | by_column
     return table
@@ -93,7 +93,7 @@ def to_xarray(recording: Recording) -> Any:
     labels: dict[str, Any] = {
         "time": ("time", recording.times, {"units": unit("s", recording.units)}), "coordinate": q_names, "velocity": v_names
     }  # fmt: skip
-    of_q, of_v = ([unit(told, recording.units) for told in some] for some in coordinate_units(recording.model))
+    of_q, of_v = ([unit(si, recording.units) for si in some] for some in coordinate_units(recording.model))
     labels |= {"coordinate.unit": ("coordinate", of_q), "velocity.unit": ("velocity", of_v)}
     for name in recording.sensors:
         found = recording.sensor(name)

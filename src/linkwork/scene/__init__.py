@@ -2,7 +2,7 @@
 
 `scene` reads and checks a file (`lines`, `settings`, `schema`, `keys`, `checks`, `faults`), finds what it names (`model`,
 `state`, `targets`, `actions`, `signals`, `expression`) and builds a simulation (`methods/`, `simulation`).
-`run` runs it into a recording, `plots/` draws that, `builtin_scenes` finds the scenes that come with Linkwork, in `ready/`.
+`run` runs it into a recording, `plots/` draws that, `builtin_scenes` finds those that come with Linkwork, in `builtin/`.
 """
 
 from linkwork.scene.run import run_scene

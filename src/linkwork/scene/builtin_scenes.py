@@ -9,7 +9,7 @@ from linkwork.core.checks import shown
 from linkwork.core.messages.names import did_you_mean
 from linkwork.errors import FormatError
 
-FOLDER = Path(__file__).parent / "ready"
+FOLDER = Path(__file__).parent / "builtin"
 
 
 def builtin_scenes() -> dict[str, Path]:

@@ -107,13 +107,13 @@ class Sensors(Uncopied):
     # -------------------------------------------------------------------------------------------------------------- moving
 
     def step(self, h: float, n: int = 1) -> Any:
-        """Moves the simulation on by n steps of h [s], reads sensors on the way; returns its report of the last piece."""
+        """Moves the simulation on by n steps of h [s], reads sensors on the way; returns its last report."""
         h, n = positive(h, "h"), whole(n, 1, "the number of steps")
         report = None
         while n > 0:
-            piece = min(n, self.steps_to_next())
-            report = self.piece(h, piece)
-            n -= piece
+            chunk = min(n, self.steps_to_next())
+            report = self.piece(h, chunk)
+            n -= chunk
         return report
 
     def steps_to_next(self) -> int:

@@ -40,7 +40,7 @@ MOST_RECORDED = 2000  # degrees of freedom of models whose efforts are recorded
 class LinkageSimulation(Loaded, TakesTurns):
     """A linkage on which loads, efforts and motors act, at some time after so many steps.
 
-    Threads may share one: calls wait for each other, and `run` lets others in between two pieces of steps.
+    Threads may share one: calls wait for each other, and `run` lets others in between two chunks of steps.
     """
 
     _AT_ANY_TIME = ("run", "settings")

@@ -33,8 +33,8 @@ def run_simulation(
 
     record: a path or a Recorder; every: steps between frames and callbacks (0: the recorder's, or about 100 in the run).
     force: replace an existing recording. options: those of `RunOptions`.
-    Ctrl-C ends the piece under way, keeps everything and raises RunInterrupted, unless that piece was the last; a second
-    one interrupts at once.
+    Ctrl-C ends the chunk of steps under way, keeps everything and raises RunInterrupted, unless that chunk was the last;
+    a second one interrupts at once.
     """
     h, steps = positive(h, "h"), whole(steps, 1, "the number of steps")
     every = whole(every, 0, "every")

@@ -1,7 +1,7 @@
-"""The one loop over the steps of a run: in pieces, with frames, checkpoints, a progress bar and callbacks between them.
+"""The one loop over the steps of a run: in chunks, with frames, checkpoints, a progress bar and callbacks between them.
 
-Steps are taken in pieces whose ends depend on the course of the run, never on the clock: so a run that was killed and
-resumed takes the same pieces as one that was not, and ends in the same state.
+Steps are taken in chunks whose ends depend on the course of the run, never on the clock: so a run that was killed and
+resumed takes the same chunks as one that was not, and ends in the same state.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from linkwork.record.recorder import Recorder
 from linkwork.simulation.protocol import Callback, Report, RunReport, Sensing, Simulation
 from linkwork.simulation.reporting.extremes import Extremes
 
-LARGEST_PIECE = 200  # steps without a look at Ctrl-C, the bar and the clock
-PIECE_JOINT_STEPS = 2_000_000  # joints times steps in such a piece: half a second of full steps
+LARGEST_CHUNK = 200  # steps without a look at Ctrl-C, the bar and the clock
+CHUNK_JOINT_STEPS = 2_000_000  # joints times steps in such a chunk: half a second of full steps
 CHECKPOINT_EVERY = 10.0  # [s] of the wall clock
 
 OnStep = Callable[[Any], object]
-_advised: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()  # simulations whose cost was told
+_advised: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()  # simulations whose cost was reported
 
 
 class RunInterrupted(KeyboardInterrupt):
@@ -154,7 +154,7 @@ class Loop:
             if self.on_step is not None and (sim.steps_done - start) % self.run["on_step_every"] == 0:
                 self.on_step(sim)
             move = sim.step if self.sensors is None else self.sensors.piece
-            self.last = move(self.run["h"], self._piece(sim.steps_done - start, target - start))
+            self.last = move(self.run["h"], self._chunk(sim.steps_done - start, target - start))
             self.first = self.first or self.last
             self.extremes.look()
             self.run["work_per_step"] = sim.work_per_step
@@ -176,17 +176,17 @@ class Loop:
         more = self.last.note() if self.last is not None else ""
         return f"{rate}, {more}" if more else rate
 
-    def _piece(self, done: int, total: int) -> int:
+    def _chunk(self, done: int, total: int) -> int:
         """Steps until the next frame, change of loads or end, whichever comes first; fewer where many joints are at work.
 
-        How many are is noted in the run, and so in its checkpoints: a run that resumes takes the same pieces.
+        How many are is noted in the run, and so in its checkpoints: a run that resumes takes the same chunks.
         """
         every, change = self.run["every"], self.run["on_step_every"]
         work = max(1, self.run.get("work_per_step", self.sim.work_per_step))
-        piece = min(every - done % every, total - done, LARGEST_PIECE, max(1, PIECE_JOINT_STEPS // work))
+        chunk = min(every - done % every, total - done, LARGEST_CHUNK, max(1, CHUNK_JOINT_STEPS // work))
         if self.sensors is not None:
-            piece = min(piece, self.sensors.steps_to_next())
-        return piece if self.on_step is None else min(piece, change - done % change)
+            chunk = min(chunk, self.sensors.steps_to_next())
+        return chunk if self.on_step is None else min(chunk, change - done % change)
 
     def _frame(self) -> bool:
         """Records, then asks the callback whether to stop."""

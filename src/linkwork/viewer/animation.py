@@ -21,7 +21,7 @@ from linkwork.viewer.playback import room_of
 from linkwork.viewer.render import Renderer
 from linkwork.viewer.server import open_server
 from linkwork.viewer.shapes.colors import by_depth
-from linkwork.viewer.shapes.pieces import pieces_of
+from linkwork.viewer.shapes.instances import instances_of
 
 RATE = {"gif": 20.0, "mp4": 30.0, "html": 30.0}  # frames per second
 GIF_COLORS = 256
@@ -47,11 +47,11 @@ def chosen_frames(recording: Recording, rate: float, speed: float = 1.0) -> IntA
 def renderer_of(recording: Recording, width: int, height: int) -> Renderer:
     """A renderer whose camera sees the mechanism in all of the recording."""
     model = recording.model
-    pieces, up = pieces_of(model), up_of(model)
-    corners = room_of(recording, pieces)
+    instances, up = instances_of(model), up_of(model)
+    corners = room_of(recording, instances)
     planes = [float(s.placement.matrix[:3, 3] @ up) for _, s in model.obstacles if isinstance(s, Plane)]
-    ground = None if pieces.is_molecule else ground_height(corners, up, planes)
-    return Renderer(pieces, framing(corners, up), ground, width, height)
+    ground = None if instances.is_molecule else ground_height(corners, up, planes)
+    return Renderer(instances, framing(corners, up), ground, width, height)
 
 
 def pictures(recording: Recording, frames: IntArray, width: int = 640, height: int = 480) -> Iterator[Any]:
@@ -118,7 +118,7 @@ def write_html(recording: Recording, path: str | Path, *, speed: float = 1.0, ra
     frames = chosen_frames(recording, per_second, positive(speed, "speed"))
     server = open_server(port=0)
     try:
-        room = room_of(recording, pieces_of(recording.model))
+        room = room_of(recording, instances_of(recording.model))
         # drawn at the end first: then the first frame is sent, and a player that begins again shows it
         stage = Stage(server, recording.model, recording.state(int(frames[-1])), room=room)
         stage.drawing.moves_nodes, stage.drawing.detail = False, None

@@ -264,7 +264,7 @@ class Live(Player):
 
     def _advance(self, n: int) -> None:
         if self._step_time == 0.0:
-            self._status.content = "the first step is under way; kernels that are not on disk yet are compiled for it"
+            self.status.content = "the first step is under way; kernels that are not on disk yet are compiled for it"
             self.server.flush()
         began = time.perf_counter()
         try:
@@ -313,7 +313,7 @@ class Live(Player):
             self.plots.draw(time.perf_counter())
         many = "" if active is None else f", {len(active):,} of {sim.model.n_bodies:,} joints active"
         pace = f", real-time factor {self._pace():.2g}" if self.is_playing and self._step_time > 0.0 else ""
-        self._status.content = f"t = **{sim.time:.4g} {unit('s', self.units)}**, step {sim.steps_done:,}{many}{pace}"
+        self.status.content = f"t = **{sim.time:.4g} {unit('s', self.units)}**, step {sim.steps_done:,}{many}{pace}"
 
     def _pace(self) -> float:
         """Simulated over real time: as asked for, or what the computer can do."""

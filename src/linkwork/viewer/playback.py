@@ -18,7 +18,7 @@ from linkwork.viewer.controls.player import Player
 from linkwork.viewer.controls.plots import LINES
 from linkwork.viewer.shapes.colors import SECOND, by_depth
 from linkwork.viewer.shapes.drawing import Drawing
-from linkwork.viewer.shapes.pieces import Pieces, pieces_of
+from linkwork.viewer.shapes.instances import Instances, instances_of
 from linkwork.viewer.stage import Stage
 from linkwork.viewer.tightness import Tightness
 
@@ -55,11 +55,11 @@ def frame_at(recording: Recording, t: float) -> int:
     return max(0, int(np.searchsorted(recording.times, t + 1e-12, side="right")) - 1)
 
 
-def room_of(recording: Recording, pieces: Pieces) -> FloatArray:
+def room_of(recording: Recording, instances: Instances) -> FloatArray:
     """Corners of boxes that hold the mechanism at some frames, spread over the recording [m], shape (k, 3)."""
     found: list[FloatArray] = [np.zeros((0, 3))]
     for k in np.unique(np.linspace(0, len(recording) - 1, LOOKED_AT).astype(int)).tolist():
-        corners = pieces.corners(body_poses(recording.model, recording.state(k)))
+        corners = instances.corners(body_poses(recording.model, recording.state(k)))
         if len(corners):
             found.append(np.stack([corners.min(axis=0), corners.max(axis=0)]))
     return np.concatenate(found)
@@ -78,7 +78,7 @@ class Playback(Player):
         self._end = max(float(one.times[-1]) for one in (recording, other) if one is not None)
         self.frames = (-1, -1)
         self._is_moving = False  # while the slider follows the playback
-        room = room_of(recording, pieces_of(recording.model))
+        room = room_of(recording, instances_of(recording.model))
         self.stage = Stage(server, recording.model, recording.state(0), room=room)
         self._second: Drawing | None = None
         if other is not None:
@@ -97,10 +97,10 @@ class Playback(Player):
         size = self.stage.camera.size
         T = body_poses(other.model, other.state(0))
         colors = (0.5 * by_depth(other.model) + 0.5 * SECOND).astype(np.uint8)
-        self._second = Drawing(self.server.scene, "second", pieces_of(other.model), T, colors, size)
+        self._second = Drawing(self.server.scene, "second", instances_of(other.model), T, colors, size)
         side = np.cross(self.stage.up, self.stage.camera.position - self.stage.camera.look_at)
         side /= np.linalg.norm(side)
-        room = room_of(other, pieces_of(other.model))
+        room = room_of(other, instances_of(other.model))
         width = float(np.ptp(np.concatenate([room, self.stage.room]) @ side))
         offset = -(APART * width + BETWEEN * size) * side
         self._second.root.position = offset
@@ -133,8 +133,8 @@ class Playback(Player):
         x = np.asarray(self.recording.times, dtype=float)
         with self.server.gui.add_folder("Plots"):
             units = self.recording.units
-            for name, (told, color, is_log) in LINES.items():
-                title = unit(told, units)
+            for name, (si, color, is_log) in LINES.items():
+                title = unit(si, units)
                 y = np.asarray(known.get(name, []), dtype=float)
                 if y.size != x.size or x.size < 2 or not np.isfinite(y).any():
                     continue
@@ -183,7 +183,7 @@ class Playback(Player):
                 self._second.move(body_poses(self.other.model, self.other.state(frames[1])))
             self.frames = frames
             event = next((words for t0, words in self._events if abs(t0 - self.time) < 1e-9), "")
-            self._status.content = (
+            self.status.content = (
                 f"t = **{self.time:.4g} {unit('s', self.recording.units)}**, frame {frames[0] + 1:,} of "
                 f"{len(self.recording):,}{event and f', {event}'}"
             )
@@ -222,4 +222,4 @@ class Playback(Player):
             self.seek(t)
         except LinkworkError as error:  # the recording went away, or is damaged
             self.pause()
-            self._status.content = str(error)
+            self.status.content = str(error)

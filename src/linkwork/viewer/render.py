@@ -10,7 +10,7 @@ from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.errors import MissingExtraError
 from linkwork.viewer.frames import FIELD_OF_VIEW, Camera, turn_up
 from linkwork.viewer.shapes.colors import Colors
-from linkwork.viewer.shapes.pieces import Pieces
+from linkwork.viewer.shapes.instances import Instances
 
 SMOOTH = 2  # pictures are drawn this many times larger and then made smaller, so that edges are smooth
 LIGHT = np.array([0.4, -0.45, 0.8]) / np.linalg.norm([0.4, -0.45, 0.8])  # z is up
@@ -29,14 +29,14 @@ def pillow() -> tuple[Any, Any]:
 
 
 class Renderer:
-    """Draws the pieces of a mechanism on a ground, from one place; nothing is rescaled between frames.
+    """Draws the instances of a mechanism on a ground, from one place; nothing is rescaled between frames.
 
     width, height: of pictures [pixels]. ground: its height along the camera's `up` [m]; None: there is none.
     """
 
-    def __init__(self, pieces: Pieces, camera: Camera, ground: float | None, width: int = 640, height: int = 480):
+    def __init__(self, instances: Instances, camera: Camera, ground: float | None, width: int = 640, height: int = 480):
         self._image, self._draw = pillow()
-        self.pieces, self.camera, self.ground = pieces, camera, ground
+        self.instances, self.camera, self.ground = instances, camera, ground
         self.width, self.height = width, height
         self._look_along()
         self._gather()
@@ -51,13 +51,13 @@ class Renderer:
         self._light = turn_up(self.camera.up) @ LIGHT
 
     def _gather(self) -> None:
-        """All corners of all triangles in the frames of their pieces, shape (f, 3, 3), and the piece of each, (f,)."""
+        """All corners of all triangles in the frames of their instances, shape (f, 3, 3), and whose they are, (f,)."""
         corners: list[FloatArray] = [np.zeros((0, 3, 3))]
         owner: list[IntArray] = [np.zeros(0, dtype=np.int64)]
-        for kind, triangles in enumerate(self.pieces.prototypes):
-            of_kind = np.flatnonzero(self.pieces.kind == kind)
+        for kind, triangles in enumerate(self.instances.prototypes):
+            of_kind = np.flatnonzero(self.instances.kind == kind)
             shape = triangles.points[triangles.faces]
-            corners.append((shape[None] * self.pieces.scale[of_kind][:, None, None]).reshape(-1, 3, 3))
+            corners.append((shape[None] * self.instances.scale[of_kind][:, None, None]).reshape(-1, 3, 3))
             owner.append(np.repeat(of_kind, len(shape)))
         self._corners, self._owner = np.concatenate(corners), np.concatenate(owner)
 
@@ -65,16 +65,16 @@ class Renderer:
         """A picture of the mechanism with its bodies at the poses T, shape (n, 4, 4), in `colors`, shape (n, 3)."""
         image = self._image.new("RGB", (SMOOTH * self.width, SMOOTH * self.height), PAPER)
         pen = self._draw.Draw(image)
-        X = self.pieces.world_poses(T)[self._owner]
+        X = self.instances.world_poses(T)[self._owner]
         world = np.einsum("fij,fkj->fki", X[:, :3, :3], self._corners) + X[:, None, :3, 3]
         if self.ground is not None:
             self._draw_ground(pen, self.ground)
             self._draw_shadow(pen, world, self.ground)
-        tint = self.pieces.colors(colors.astype(float))[self._owner]
+        tint = self.instances.colors(colors.astype(float))[self._owner]
         self._draw_faces(pen, world, tint)
         return image.resize((self.width, self.height), self._image.Resampling.LANCZOS)
 
-    def _seen(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def on_screen(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Places in the large picture [pixels], shape (..., 2), and distances along the view [m]."""
         view = (points - self.camera.position) @ self._axes.T
         far = np.maximum(-view[..., 2], 1e-3 * self.camera.size)
@@ -87,15 +87,15 @@ class Renderer:
         cell = 10.0 ** np.floor(np.log10(0.3 * camera.size))
         middle = np.round(camera.look_at @ flat / cell) * cell
         reach = cell * np.arange(-GRID_LINES, GRID_LINES + 1)
-        pieces = np.linspace(
+        ends = np.linspace(
             -GRID_LINES * cell, GRID_LINES * cell, 4 * GRID_LINES + 1
         )  # short, so that none begins behind
         for along in (0, 1):
             for offset in reach:
-                local = np.zeros((pieces.size, 2))
-                local[:, along], local[:, 1 - along] = pieces, offset
+                local = np.zeros((ends.size, 2))
+                local[:, along], local[:, 1 - along] = ends, offset
                 points = (local + middle) @ flat.T + ground * camera.up
-                places, far = self._seen(points)
+                places, far = self.on_screen(points)
                 for a, b, near in zip(places[:-1], places[1:], np.minimum(far[:-1], far[1:]), strict=True):
                     if near > 0.05 * camera.size:
                         pen.line([tuple(a), tuple(b)], fill=LINE, width=SMOOTH)
@@ -104,7 +104,7 @@ class Renderer:
         """What lies between the light and the ground, straight on it along the light."""
         up = self.camera.up
         above = (world @ up - ground) / (self._light @ up)
-        on_ground, far = self._seen(world - above[..., None] * self._light)
+        on_ground, far = self.on_screen(world - above[..., None] * self._light)
         seen = (far.min(axis=1) > 0.05 * self.camera.size) & (above.min(axis=1) >= -1e-9 * self.camera.size)
         for triangle in np.round(on_ground[seen]).reshape(-1, 6).tolist():
             pen.polygon(triangle, fill=SHADOW)
@@ -114,7 +114,7 @@ class Renderer:
         length = np.linalg.norm(normal, axis=1, keepdims=True)
         normal = np.divide(normal, length, out=np.zeros_like(normal), where=length > 0.0)
         middle = world.mean(axis=1)
-        places, far = self._seen(world)
+        places, far = self.on_screen(world)
         seen = (np.einsum("fi,fi->f", normal, self.camera.position - middle) > 0.0) & (
             far.min(axis=1) > 1e-3 * self.camera.size
         )

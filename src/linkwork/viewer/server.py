@@ -107,7 +107,7 @@ def is_foreign(hosts: list[str], origins: list[str], listens_on: str = LOCAL) ->
     """Whether a request comes from a page of another site, by its headers `Host` and `Origin`.
 
     The name in `Host` must be one of this computer's where only it is listened to: a site whose name was made to point here
-    would show another. A browser always tells the origin of a page that opens a socket; programs need not.
+    would show another. A browser always sends the origin of a page that opens a socket; programs need not.
     """
     if len(hosts) != 1 or len(origins) > 1:
         return True

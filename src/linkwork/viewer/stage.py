@@ -20,7 +20,7 @@ from linkwork.viewer.shapes.bodies import BodyList
 from linkwork.viewer.shapes.colors import CHOSEN, Colors, by_depth
 from linkwork.viewer.shapes.detail import Detail, Eye, eye
 from linkwork.viewer.shapes.drawing import Drawing
-from linkwork.viewer.shapes.pieces import COARSE_FROM, pieces_of
+from linkwork.viewer.shapes.instances import COARSE_FROM, instances_of
 
 SCREEN = 1000.0  # [pixels] height of the picture of a page that has not said it yet
 SURROUNDINGS = (
@@ -59,8 +59,8 @@ class Stage:
         """Draws a model from the beginning: at first, and when it became another."""
         self.model, self.state = model, state
         self.poses = body_poses(model, state)
-        self.pieces = pieces_of(model)
-        corners = np.concatenate([self.pieces.corners(self.poses), self.room])
+        self.instances = instances_of(model)
+        corners = np.concatenate([self.instances.corners(self.poses), self.room])
         self.up = up_of(model)
         self.camera = framing(corners, self.up)
         self.plain: Colors = by_depth(model)
@@ -71,9 +71,9 @@ class Stage:
             self.layers.remove()
         self._set_camera()
         self._lay_ground(corners)
-        detail = Detail(model, self.pieces) if model.n_bodies > COARSE_FROM else None
+        detail = Detail(model, self.instances) if model.n_bodies > COARSE_FROM else None
         scene, size = self.server.scene, self.camera.size
-        self.drawing = Drawing(scene, "mechanism", self.pieces, self.poses, self.colors, size, detail)
+        self.drawing = Drawing(scene, "mechanism", self.instances, self.poses, self.colors, size, detail)
         self.layers = Layers(self.server.scene, model, self.camera.size)
 
     # -------------------------------------------------------------------------------------------------------- who looks
@@ -117,7 +117,7 @@ class Stage:
     def make_room(self, points: FloatArray) -> None:
         """Steps back until the camera sees these points too [m], shape (k, 3)."""
         self.room = np.concatenate([self.room, points])
-        self.camera = framing(np.concatenate([self.pieces.corners(self.poses), self.room]), self.up)
+        self.camera = framing(np.concatenate([self.instances.corners(self.poses), self.room]), self.up)
         self._set_camera()
 
     def _lay_ground(self, corners: FloatArray) -> None:
@@ -139,7 +139,7 @@ class Stage:
             cell_color=(215, 215, 220),
             section_color=(180, 180, 190),
             shadow_opacity=0.0,
-            visible=not self.pieces.is_molecule,  # nothing lies on a ground there
+            visible=not self.instances.is_molecule,  # nothing lies on a ground there
             wxyz=quaternions(turn_up(self.up)[None])[0],
             position=middle + height * self.up,
         )
@@ -147,7 +147,7 @@ class Stage:
     def add_look(self, is_adaptive: bool = False) -> None:
         """The legend, and checkboxes of the layers. is_adaptive: active joints and rigid parts have colours."""
         gui = self.server.gui
-        is_molecule = self.pieces.is_molecule
+        is_molecule = self.instances.is_molecule
         gui.add_html(legend(self.cell, is_adaptive, is_molecule))
         with gui.add_folder("Display", expand_by_default=False):
             ground = gui.add_checkbox("Grid" if is_molecule else "Ground", not is_molecule)
@@ -192,7 +192,7 @@ class Stage:
 
     def frame(self, client: Any = None) -> None:
         """Turns the cameras of all pages, or of one, to where the mechanism is now."""
-        view = framing(self.pieces.corners(self.poses), self.up)
+        view = framing(self.instances.corners(self.poses), self.up)
         for page in self.server.get_clients().values() if client is None else [client]:
             page.camera.position, page.camera.look_at, page.camera.up_direction = view.position, view.look_at, view.up
 

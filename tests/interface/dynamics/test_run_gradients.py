@@ -156,7 +156,7 @@ def test_run_with_gradients_by_the_keyword(chain, tmp_path):
 def test_another_model_is_refused(chain):
     sim = lw.FullDynamics(chain, chain.neutral(), **EULER)
     run = lw.run_with_gradients(sim, 1e-3, 3)
-    run._sim = lw.FullDynamics(lw.library.chain(4).compile(), chain.neutral(), **EULER)
+    sim.model = lw.library.chain(4).compile()
     with pytest.raises(lw.StateError, match="another model"):
         run.backward(q=np.ones(4))
 

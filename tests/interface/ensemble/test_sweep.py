@@ -178,20 +178,20 @@ def test_a_run_that_was_stopped_goes_on_from_its_recording(scene_file, tmp_path,
     """A worker that dies in the middle leaves a recording, which the next one brings to its end: same bits, same table."""
     sweep = lw.Sweep(scene_file, {"load.force[2]": [0.5, 1.0]}, settings=FAST)
     sweep.run(tmp_path / "whole", workers=0)
-    from linkwork.simulation.run_loop import Loop
+    from linkwork.record import Recorder
 
-    frame, frames = Loop._frame, []
+    append, frames = Recorder.append, []
 
-    def dies(self):
-        frames.append(frame(self))
-        if len(frames) == 3:
+    def dies(self, *frame, **more):
+        append(self, *frame, **more)
+        frames.append(frame)
+        if len(frames) == 5:  # each run has three, so this is the second of the second run
             raise Stop
-        return frames[-1]
 
-    monkeypatch.setattr(Loop, "_frame", dies)
+    monkeypatch.setattr(Recorder, "append", dies)
     with pytest.raises(lw.SweepInterrupted):
         sweep.run(tmp_path / "s", workers=0)
-    monkeypatch.setattr(Loop, "_frame", frame)
+    monkeypatch.setattr(Recorder, "append", append)
     assert lw.Recording(tmp_path / "s" / "runs" / "000001").status != "finished"
     sweep.run(tmp_path / "s", workers=0, resume=True)
     assert bytes_of(tmp_path / "s") == bytes_of(tmp_path / "whole")

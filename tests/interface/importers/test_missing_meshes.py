@@ -100,10 +100,10 @@ def test_a_mesh_of_the_user_that_is_not_there_is_an_error():
 
 
 def test_the_viewer_says_what_is_missing(robot):
-    from linkwork.viewer.shapes.pieces import pieces_of
+    from linkwork.viewer.shapes.instances import instances_of
 
     with pytest.warns(lw.LinkworkWarning, match=r"package://arm/visual/upper\.dae"):
-        pieces_of(lw.load(robot).compile())
+        instances_of(lw.load(robot).compile())
 
 
 def test_capsules_of_ellipsoids(rng):

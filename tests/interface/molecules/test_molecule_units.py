@@ -80,7 +80,7 @@ def test_pages_speak_of_picoseconds(tmp_path):
     pytest.importorskip("viser", reason="viser is not installed; the extra `viewer` brings it")
     with lw.view(moving(), h=2e-3, port=0) as viewer:
         viewer.step(3)
-        assert viewer.page._status.content.startswith("t = **0.006 ps**")
+        assert viewer.page.status.content.startswith("t = **0.006 ps**")
 
 
 def test_info_counts_atoms_residues_chains_and_torsions(tmp_path, capfd):

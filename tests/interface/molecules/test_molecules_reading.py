@@ -354,6 +354,7 @@ def test_a_notebook_shows_molecules():
     with pytest.raises(lw.StateError, match="there is no style 'blobs'"):
         molecule.view(style="blobs")
     pytest.importorskip("py3Dmol", reason="py3Dmol is not installed; the dev extra brings it")
+    # py3Dmol gives the text of its page by no other name.
     page = molecule.view([molecule.state, proteins.displaced(molecule, 0.1, 1)], style="stick")._make_html()
     assert page.count("MODEL") >= 2
     assert "LYS" in page

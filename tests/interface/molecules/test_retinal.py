@@ -117,6 +117,7 @@ def retinal(tmp_path_factory):
 
     peptide = lw.molecules.peptide("AKA", relax=True, seed=1)
     amber = app.ForceField("amber14-all.xml")
+    # OpenMM gives the templates of a force field by no other name.
     lysine = {atom.name: atom for atom in amber._templates["LYS"].atoms}
     topology, element, x, y = app.Topology(), app.Element.getBySymbol, [], {}
     chain = topology.addChain("A")

@@ -25,6 +25,13 @@ SLIPS = {
     "obeyed and told": r"\bobeyed, and told\b",
     "extras of an index that has none": r"pip install '?linkwork\[",
     "'touch' for what changed, and for memory": r"\btouch_(path|bodies|joints)\b|\brenew_touched\b|\buntouched\(",
+    "pieces of kernels, runs and drawings": r"\b[Pp]ieces? of (a |the )?(kernels?|steps)\b"
+    r"|\bPiece(Compiler|Library)\b|\bpieces_of\(|\b(LARGEST_PIECE|PIECE_JOINT_STEPS)\b",
+    "'ready' for what comes with Linkwork": r"(?i)\bready (linkage|scene|model)s?\b|\bscene/ready\b",
+    "hands and eyes": r"(?i)\bhands and eyes\b",
+    "quick parts of the compiler": r"\bquick_(calls|items|front_end)\b",
+    "what a number or file tells": r"(?i)\b(numbers|notes?) (that )?(are|is) told in\b"
+    r"|\b(file|model|browser)s? (always )?tells?\b",
     "efforts, limits and momenta under names of their own": (
         r"\b(s|moving|mechanism)\.(drive|resistance|strength|top_speed|judged|acted|kept)\b"
     ),
@@ -102,6 +109,12 @@ def test_no_slip(slip):
         ("'judged' for the law of a motor", "u = s.judged[j]"),
         ("'gone', 'stood' and 'beyond' for distances", "volumes.gone[row] += way"),
         ("'few' for small", "solve_few(system.few, n)"),
+        ("pieces of kernels, runs and drawings", "marks a piece of kernels"),
+        ("pieces of kernels, runs and drawings", "drawn = pieces_of(model)"),
+        ("'ready' for what comes with Linkwork", "# Ready linkages"),
+        ("hands and eyes", "**hands and eyes**: force feedback"),
+        ("quick parts of the compiler", "from linkwork.core import quick_calls"),
+        ("what a number or file tells", "Units that numbers are told in"),
     ],
 )
 def test_a_slip_would_be_found(slip, line):

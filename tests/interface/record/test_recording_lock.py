@@ -65,16 +65,17 @@ def test_a_forked_child_does_not_take_the_lock_with_it(tmp_path, model):
 
 def test_a_lock_that_went_while_it_was_waited_for(tmp_path, monkeypatch):
     """The file was removed between opening and locking: what was locked is no longer what others will find."""
+    fcntl = pytest.importorskip("fcntl", reason="Windows removes no open file")
     file = lock.lock_file(tmp_path / "run")
-    real, calls = lock._lock, []
+    real, calls = fcntl.flock, []
 
-    def slow(handle):
+    def slow(handle, operation):
         calls.append(handle)
         if len(calls) == 1:
             file.unlink()
-        return real(handle)
+        return real(handle, operation)
 
-    monkeypatch.setattr(lock, "_lock", slow)
+    monkeypatch.setattr(fcntl, "flock", slow)
     held = lock.WriterLock(tmp_path / "run")
     assert len(calls) == 2
     assert file.exists()

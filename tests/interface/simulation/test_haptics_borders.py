@@ -40,7 +40,8 @@ def held():
 def everything(sim, grasp):
     session = grasp.session
     settings = dataclasses.astuple(grasp.settings)
-    return np.concatenate(sim.state).tobytes(), sim.time, len(sim.loads), len(session.grasps), settings, session._hold
+    published = session.memory.tobytes()  # what devices and the coupling are given
+    return np.concatenate(sim.state).tobytes(), sim.time, len(sim.loads), len(session.grasps), settings, published
 
 
 def refuses(sim, grasp, call):

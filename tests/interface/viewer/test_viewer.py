@@ -21,7 +21,7 @@ from linkwork.viewer.controls.hand import LONGEST, SHORTEST, arrow
 from linkwork.viewer.controls.pointing import sight
 from linkwork.viewer.playback import events_of
 from linkwork.viewer.server import address, is_foreign, open_server
-from linkwork.viewer.shapes.pieces import pieces_of
+from linkwork.viewer.shapes.instances import instances_of
 
 
 @pytest.fixture(scope="module")
@@ -262,9 +262,9 @@ def test_a_model_is_posed(page):
 @pytest.mark.parametrize("name", sorted(lw.library.MODELS))
 def test_every_library_model_can_be_drawn(name):
     model = lw.library.MODELS[name]().compile()
-    pieces = pieces_of(model)
-    assert set(range(model.n_bodies)) <= set(pieces.body.tolist())
-    assert np.isfinite(pieces.corners(lw.body_poses(model, model.neutral()))).all()
+    instances = instances_of(model)
+    assert set(range(model.n_bodies)) <= set(instances.body.tolist())
+    assert np.isfinite(instances.corners(lw.body_poses(model, model.neutral()))).all()
 
 
 # -------------------------------------------------------------------------------------------------------- what is kept out

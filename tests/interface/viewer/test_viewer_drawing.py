@@ -17,7 +17,7 @@ from linkwork.viewer.shapes.bodies import tree_html, tree_lines
 from linkwork.viewer.shapes.colors import ACTIVE, by_activity, rigid_parts
 from linkwork.viewer.shapes.detail import Detail, eye
 from linkwork.viewer.shapes.drawing import BATCH, Drawing
-from linkwork.viewer.shapes.pieces import pieces_of
+from linkwork.viewer.shapes.instances import instances_of
 
 
 @pytest.fixture(scope="module")
@@ -68,10 +68,10 @@ def test_every_shape_is_drawn_where_it_is(tmp_path):
             f"b{k}", joint=lw.Revolute((0, 0, 1)), inertia=lw.Inertia(1.0, (0, 0, 0), (1, 1, 1)), shapes=[shape]
         )
     model = linkage.compile()
-    pieces = pieces_of(model)
-    assert pieces.kind.size == 5
-    corners = pieces.corners(lw.body_poses(model, model.neutral())).reshape(5, 8, 3)
-    for row, body in enumerate(pieces.body.tolist()):
+    instances = instances_of(model)
+    assert instances.kind.size == 5
+    corners = instances.corners(lw.body_poses(model, model.neutral())).reshape(5, 8, 3)
+    for row, body in enumerate(instances.body.tolist()):
         size = half[int(model.body_names[body][1:])]
         low, high = (-np.array(size), np.array(size)) if size else (np.zeros(3), np.full(3, 2.0))
         np.testing.assert_allclose(corners[row].min(axis=0), low + here.xyz, atol=1e-12)
@@ -84,8 +84,8 @@ def test_bodies_without_shapes_get_bones():
     linkage.add_body("upper", joint=lw.Revolute((0, 1, 0)), inertia=rod)
     linkage.add_body("lower", "upper", lw.Revolute((0, 1, 0)), lw.Pose(xyz=(0, 0, -1)), rod)
     model = linkage.compile()
-    corners = pieces_of(model).corners(lw.body_poses(model, model.neutral()))
-    assert sorted(pieces_of(model).body.tolist()) == [0, 1]
+    corners = instances_of(model).corners(lw.body_poses(model, model.neutral()))
+    assert sorted(instances_of(model).body.tolist()) == [0, 1]
     assert -2.1 < corners[:, 2].min() < -1.9
     assert abs(corners[:, 2].max()) < 0.1
 
@@ -97,7 +97,7 @@ def test_a_mesh_that_cannot_be_read_is_told_and_replaced(tmp_path):
     shape = lw.Mesh("broken.stl", path=str(broken))
     linkage.add_body("b", joint=lw.Revolute((0, 1, 0)), inertia=lw.Inertia(1, (0, 0, 1), (1, 1, 1)), shapes=[shape])
     with pytest.warns(UserWarning, match=r"broken\.stl.*not drawn"):
-        assert pieces_of(linkage.compile()).kind.size == 1  # a bone
+        assert instances_of(linkage.compile()).kind.size == 1  # a bone
 
 
 def test_quaternions_turn_as_matrices_do():
@@ -120,8 +120,8 @@ def test_the_ground_is_turned_up(up):
 
 
 def known_to_page(drawing: Drawing) -> np.ndarray:
-    """Poses of all pieces as the page has them, from the properties of its nodes."""
-    X = np.zeros((drawing.pieces.kind.size, 4, 4))
+    """Poses of all instances as the page has them, from the properties of its nodes."""
+    X = np.zeros((drawing.instances.kind.size, 4, 4))
     for batch in drawing.batches:
         node = lw.Pose(xyz=tuple(batch.handle.position), quaternion=tuple(batch.handle.wxyz)).matrix
         places, turns = batch.handle.batched_positions.astype(float), batch.handle.batched_wxyzs.astype(float)
@@ -133,11 +133,11 @@ def known_to_page(drawing: Drawing) -> np.ndarray:
 def test_only_what_moved_is_sent_and_the_page_has_it_right(server):
     n = 3 * BATCH
     model = lw.library.chain(n).compile()
-    pieces = pieces_of(model)
+    instances = instances_of(model)
     q = model.neutral().q.copy()
     T = lw.body_poses(model, model.state(q))
     size = float(np.ptp(T[:, :3, 3], axis=0).max())
-    drawing = Drawing(server.scene, "sent", pieces, T, np.zeros((n, 3), dtype=np.uint8), size)
+    drawing = Drawing(server.scene, "sent", instances, T, np.zeros((n, 3), dtype=np.uint8), size)
     assert drawing.move(T) == 0
     q[model.q_slice(2 * BATCH + 10)] = 0.3  # bends within the third batch: only that one moves
     bent = lw.body_poses(model, model.state(q))
@@ -150,7 +150,9 @@ def test_only_what_moved_is_sent_and_the_page_has_it_right(server):
     assert drawing.sent["instances"] == before["instances"]
     assert drawing.sent["nodes"] == 7 * len(drawing.batches)
     single = 1e-6 * size  # the page has single precision: 6e-8, through a node and a quaternion
-    np.testing.assert_allclose(known_to_page(drawing)[:, :3, 3], pieces.world_poses(turned)[:, :3, 3], atol=20 * single)
+    np.testing.assert_allclose(
+        known_to_page(drawing)[:, :3, 3], instances.world_poses(turned)[:, :3, 3], atol=20 * single
+    )
     drawing.remove()
 
 
@@ -159,7 +161,7 @@ def test_colours_are_sent_where_they_changed(server):
     model = lw.library.chain(n).compile()
     colors = np.full((n, 3), 100, dtype=np.uint8)
     T = lw.body_poses(model, model.neutral())
-    drawing = Drawing(server.scene, "painted", pieces_of(model), T, colors, 1.0)
+    drawing = Drawing(server.scene, "painted", instances_of(model), T, colors, 1.0)
     assert drawing.paint(colors) == 0
     colors = colors.copy()
     colors[5] = ACTIVE
@@ -172,12 +174,12 @@ def test_what_is_far_away_is_drawn_as_capsules(server, shape):
     """Near: every body. Far: a capsule for each cluster, which hides its bodies; each body is shown once."""
     n = 2000
     model = (lw.library.chain(n) if shape == "chain" else lw.library.random_tree(n, seed=1)).compile()
-    pieces = pieces_of(model)
+    instances = instances_of(model)
     T = lw.body_poses(model, model.neutral())
     size = float(np.ptp(T[:, :3, 3], axis=0).max())
-    detail = Detail(model, pieces)
+    detail = Detail(model, instances)
     assert sorted(detail.order.tolist()) == list(range(n))
-    drawing = Drawing(server.scene, f"far {shape}", pieces, T, np.full((n, 3), 200, dtype=np.uint8), size, detail)
+    drawing = Drawing(server.scene, f"far {shape}", instances, T, np.full((n, 3), 200, dtype=np.uint8), size, detail)
     listened = []
     drawing.listen(lambda handle: listened.append(handle.name))
     near, far = (eye(np.array([0.0, -away * size, 0.0]), 0.7, 1000.0) for away in (1e-6, 1e4))
@@ -187,7 +189,7 @@ def test_what_is_far_away_is_drawn_as_capsules(server, shape):
     assert drawing.drawn < shown / 50
     hidden = [batch for batch in drawing.batches if not batch.handle.visible]
     assert len(hidden) == len(drawing.batches)
-    capsules = drawing._capsules
+    capsules = drawing.capsules
     assert capsules.name in listened
     assert drawing.body_of(capsules.handles[0], 0) in range(n)
     assert drawing.move(T, [far]) == 0  # nothing moved: nothing is sent

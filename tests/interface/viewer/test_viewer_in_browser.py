@@ -58,14 +58,14 @@ class Page:
         colored = lambda: (np.ptp(picture(self.page)[:, :500], axis=2) > 60).sum() > 200  # noqa: E731
         assert wait_for(colored)  # the mechanism
 
-    def place_of(self, piece):
+    def place_of(self, instance):
         """Where the middle of a shape is on the screen [pixels], and in the world [m]."""
         from linkwork.viewer.render import SMOOTH, Renderer
 
         stage = self.live.stage
-        camera = Renderer(stage.pieces, stage.camera, 0.0, SIZE["width"], SIZE["height"])
-        place = stage.pieces.world_poses(stage.poses)[piece, :3, 3]
-        x, y = (camera._seen(place[None])[0][0] / SMOOTH).tolist()
+        camera = Renderer(stage.instances, stage.camera, 0.0, SIZE["width"], SIZE["height"])
+        place = stage.instances.world_poses(stage.poses)[instance, :3, 3]
+        x, y = (camera.on_screen(place[None])[0][0] / SMOOTH).tolist()
         return x, y, place
 
     def click(self, name):
@@ -88,7 +88,7 @@ def test_a_page_loads_plays_and_is_pulled_at(browser):
         page, live = shown.page, shown.live
         x, y, place = shown.place_of(4)
         page.mouse.click(x, y)
-        assert wait_for(lambda: live.stage.chosen == int(live.stage.pieces.body[4]))
+        assert wait_for(lambda: live.stage.chosen == int(live.stage.instances.body[4]))
 
         before = sim.state.q.copy()
         page.mouse.move(x, y)
@@ -104,7 +104,7 @@ def test_a_page_loads_plays_and_is_pulled_at(browser):
         viewer.pause()
         grasp = live.hand.grasp
         assert grasp.state == "held"
-        target = live.hand._target
+        target = live.hand.target
         with viewer.hold():
             now = grasp.session.points[grasp.number]
         assert np.abs(sim.state.q - before).max() > 0.05
@@ -149,7 +149,7 @@ def test_the_right_button_opens_the_menu_of_a_body(browser):
             page.mouse.move(x + 12, y + 6, steps=4)
             page.mouse.up(button="right")
             assert wait_for(lambda: live.menu.is_open)
-            assert live.stage.chosen == int(live.stage.pieces.body[3])
+            assert live.stage.chosen == int(live.stage.instances.body[3])
             button = page.get_by_role("dialog").get_by_role("button", name=entry, exact=True)
             button.wait_for(timeout=LONG)
             button.evaluate("node => node.click()")
@@ -172,7 +172,7 @@ def test_a_mechanism_is_given_another_root_on_a_page(browser):
         live = shown.live
         x, y, _ = shown.place_of(3)
         shown.page.mouse.click(x, y)
-        name = model.body_names[int(live.stage.pieces.body[3])]
+        name = model.body_names[int(live.stage.instances.body[3])]
         assert wait_for(lambda: live.stage.chosen >= 0)
         live.do(lambda: live.actions.perform("Re-root here"))
         assert wait_for(lambda: live.sim is not sim)

@@ -45,9 +45,9 @@ def urdf(folder, file, collision="", scale="1 1 1"):
 
 def extent(model, body=0):
     """Middle and size of the box about all that is drawn of a model at rest [m]."""
-    from linkwork.viewer.shapes.pieces import pieces_of
+    from linkwork.viewer.shapes.instances import instances_of
 
-    corners = pieces_of(model).corners(lw.body_poses(model, model.neutral()))
+    corners = instances_of(model).corners(lw.body_poses(model, model.neutral()))
     return 0.5 * (corners.min(axis=0) + corners.max(axis=0)), np.ptp(corners, axis=0)
 
 
@@ -100,13 +100,13 @@ def test_a_mesh_robot_becomes_a_picture(tmp_path):
     """The renderer that animations use draws it; so the gif and mp4 of a robot with meshes show it."""
     from linkwork.viewer.frames import framing, up_of
     from linkwork.viewer.render import Renderer
-    from linkwork.viewer.shapes.pieces import pieces_of
+    from linkwork.viewer.shapes.instances import instances_of
 
     model = lw.load(urdf(tmp_path, write_box(tmp_path, "stl").name)).compile()
-    pieces, T = pieces_of(model), lw.body_poses(model, model.neutral())
-    camera = framing(pieces.corners(T), up_of(model))
-    colors = np.full((pieces.kind.size, 3), (200, 40, 40), dtype=np.uint8)
-    image = np.asarray(Renderer(pieces, camera, 0.0, 160, 120).draw(T, colors)).astype(int)
+    instances, T = instances_of(model), lw.body_poses(model, model.neutral())
+    camera = framing(instances.corners(T), up_of(model))
+    colors = np.full((instances.kind.size, 3), (200, 40, 40), dtype=np.uint8)
+    image = np.asarray(Renderer(instances, camera, 0.0, 160, 120).draw(T, colors)).astype(int)
     red = (image[..., 0] > image[..., 1] + 40).mean()
     assert 0.02 < red < 0.9
 

@@ -9,8 +9,8 @@ from tests.helpers import proteins
 import linkwork as lw
 from linkwork.viewer.animation import renderer_of
 from linkwork.viewer.shapes.colors import ACTIVE, by_activity, by_depth
+from linkwork.viewer.shapes.instances import instances_of
 from linkwork.viewer.shapes.molecules import ELEMENTS, RIBBON, STICK, TUBE, atoms_of, bonds, residue_labels
-from linkwork.viewer.shapes.pieces import pieces_of
 from linkwork.viewer.view import _title
 
 proteins.need_packages()
@@ -18,12 +18,12 @@ proteins.need_packages()
 
 def capsules(molecule, state):
     """Radius, body and both ends in the world of every capsule that is drawn."""
-    pieces = pieces_of(molecule.model)
-    X = pieces.world_poses(lw.body_poses(molecule.model, state))
-    aspect = np.array([np.ptp(p.points[:, 2]) for p in pieces.prototypes])[pieces.kind]
-    half = 0.5 * aspect * pieces.scale[:, 2] - pieces.scale[:, 0]  # the caps reach beyond the ends by the radius
+    instances = instances_of(molecule.model)
+    X = instances.world_poses(lw.body_poses(molecule.model, state))
+    aspect = np.array([np.ptp(p.points[:, 2]) for p in instances.prototypes])[instances.kind]
+    half = 0.5 * aspect * instances.scale[:, 2] - instances.scale[:, 0]  # the caps reach beyond the ends by the radius
     along = half[:, None] * X[:, :3, 2]
-    return pieces.scale[:, 0], pieces.body, X[:, :3, 3] - along, X[:, :3, 3] + along
+    return instances.scale[:, 0], instances.body, X[:, :3, 3] - along, X[:, :3, 3] + along
 
 
 @pytest.mark.parametrize("name", proteins.MOLECULES)
@@ -50,14 +50,14 @@ def test_sticks_join_the_atoms_in_every_shape(name):
 
 @pytest.mark.parametrize("name", ["helix", "loose"])
 def test_ribbons_and_tubes_follow_the_alpha_carbons(name):
-    """Nineteen pieces that meet at the Cα atoms, also after all torsions turned; flat where they were a helix."""
+    """Nineteen parts that meet at the Cα atoms, also after all torsions turned; flat where they were a helix."""
     if name == "helix":
         molecule = proteins.helix()
     else:
         rng = np.random.default_rng(3)
         molecule = lw.molecules.peptide("A" * 20, phi=rng.uniform(-2.0, -1.0, 20), psi=rng.uniform(0.6, 1.4, 20))
     state = proteins.displaced(molecule, 0.4, 5)
-    pieces = pieces_of(molecule.model)
+    instances = instances_of(molecule.model)
     radius, _, start, end = capsules(molecule, state)
     tubes, ribbons = np.abs(radius - TUBE) < 1e-9, np.abs(radius - RIBBON[0]) < 1e-9
     assert tubes.sum() + ribbons.sum() == 19
@@ -73,22 +73,22 @@ def test_ribbons_and_tubes_follow_the_alpha_carbons(name):
     # A ribbon lies in its peptide plane: the oxygen of the first residue is within its width's direction
     oxygens = molecule.select(atoms="O")
     x = molecule.positions(state)
-    X = pieces.world_poses(lw.body_poses(molecule.model, state))
+    X = instances.world_poses(lw.body_poses(molecule.model, state))
     for k in np.flatnonzero(ribbons).tolist():
-        (own,) = oxygens[molecule.tree.body[oxygens] == pieces.body[k]]
+        (own,) = oxygens[molecule.tree.body[oxygens] == instances.body[k]]
         assert abs((x[own] - X[k, :3, 3]) @ X[k, :3, 1]) < 0.03  # [nm] across it
 
 
 def test_elements_have_colours_of_their_own_and_carbon_that_of_its_body():
     molecule = proteins.strand()
-    pieces = pieces_of(molecule.model)
-    own = pieces.own_color[:, 0] >= 0.0
+    instances = instances_of(molecule.model)
+    own = instances.own_color[:, 0] >= 0.0
     elements = molecule.atoms.elements
     for letter, number in (("N", 7), ("O", 8), ("S", 16)):
-        assert ((pieces.own_color == ELEMENTS[letter]).all(axis=1)).sum() == (elements == number).sum()
+        assert ((instances.own_color == ELEMENTS[letter]).all(axis=1)).sum() == (elements == number).sum()
     plain = np.full((molecule.model.n_bodies, 3), 7, dtype=np.uint8)
-    assert (pieces.colors(plain)[~own] == 7).all()
-    assert (pieces.colors(plain)[own] == pieces.own_color[own]).all()
+    assert (instances.colors(plain)[~own] == 7).all()
+    assert (instances.colors(plain)[own] == instances.own_color[own]).all()
 
 
 def test_residues_are_named_by_their_atoms():
@@ -104,9 +104,9 @@ def test_active_torsions_show():
     )
     sim.advance(2e-3, 12)
     colors = by_activity(molecule.model, sim.active_bodies)
-    pieces = pieces_of(molecule.model)
-    orange = (colors[pieces.body] == ACTIVE).all(axis=1)
-    assert set(pieces.body[orange].tolist()) == set(sim.active_bodies.tolist())
+    instances = instances_of(molecule.model)
+    orange = (colors[instances.body] == ACTIVE).all(axis=1)
+    assert set(instances.body[orange].tolist()) == set(sim.active_bodies.tolist())
     assert orange.any()
     assert not orange.all()
 
@@ -124,7 +124,7 @@ def test_a_page_and_a_recording_of_a_molecule(tmp_path):
     with lw.view(sim, h=1e-3, port=0) as viewer:
         viewer.step(3)
         stage = viewer.page.stage
-        assert np.isin(stage.pieces.scale[:, 0], (TUBE, RIBBON[0])).sum() == 3
+        assert np.isin(stage.instances.scale[:, 0], (TUBE, RIBBON[0])).sum() == 3
         assert not stage.grid.visible
         stage.layers.show("residues", True)
         stage.redraw_layers()
@@ -132,7 +132,7 @@ def test_a_page_and_a_recording_of_a_molecule(tmp_path):
     with lw.Recorder(tmp_path / "run", metadata={"title": "A peptide"}) as recorder:
         sim.run(h=1e-3, n=4, record=recorder)
     recording = lw.Recording(tmp_path / "run")
-    assert len(pieces_of(recording.model).kind) == len(pieces_of(molecule.model).kind)
+    assert len(instances_of(recording.model).kind) == len(instances_of(molecule.model).kind)
     assert _title(recording, recording) == "A peptide"
     renderer = renderer_of(recording, 120, 90)
     assert renderer.ground is None

@@ -160,8 +160,8 @@ def _show(facts: dict[str, Any]) -> None:
         ]
     motion = facts["motion"]
     if motion is not None:
-        told = f"{count(motion['frames'])} frames at {motion['rate']:.4g} Hz, {motion['duration']:.3f} s"
-        rows.insert(-1, ("motion", told))
+        text = f"{count(motion['frames'])} frames at {motion['rate']:.4g} Hz, {motion['duration']:.3f} s"
+        rows.insert(-1, ("motion", text))
     screen = console()
     screen.print(table(facts["name"], ("what", "value"), rows, left=2))
     for warning in facts["warnings"][:WARNINGS_SHOWN]:

@@ -52,7 +52,7 @@ def refuse_endless(root: Element, file: Path, report: Report) -> None:
                 try:
                     waiting.append((read_xml(other), other, depth + 1, times))
                 except FormatError:
-                    continue  # MuJoCo tells better what is wrong with an include
+                    continue  # MuJoCo's own message about an include is clearer
 
 
 def _place(file: Path) -> str:

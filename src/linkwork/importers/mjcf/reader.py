@@ -81,7 +81,7 @@ def load_mjcf(path: str | Path) -> Linkage:
 
 
 def _compile(mujoco: Any, path: str | Path, report: Report) -> tuple[Any, Any, MissingMeshes]:
-    with _hearing_warnings(mujoco) as told:
+    with _hearing_warnings(mujoco) as messages:
         try:
             # An absolute path: MuJoCo's word for the folder of a file beside us is "", which nothing can be joined to.
             spec = mujoco.MjSpec.from_file(str(Path(path).absolute()))
@@ -92,7 +92,7 @@ def _compile(mujoco: Any, path: str | Path, report: Report) -> tuple[Any, Any, M
             message = " ".join(str(error).split())
             line = _line(message)
             raise FormatError(f"{path}: 1 fault", [f"{report.where(line)}: MuJoCo refuses it: {message}"]) from None
-    for message in told:
+    for message in messages:
         report.note(0, "MuJoCo warns", " ".join(message.split()))
     return spec, model, missing
 
@@ -100,20 +100,20 @@ def _compile(mujoco: Any, path: str | Path, report: Report) -> tuple[Any, Any, M
 @contextmanager
 def _hearing_warnings(mujoco: Any) -> Iterator[list[str]]:
     """What MuJoCo warns of: its parser through a handler (which else writes a log file), its compiler through Python."""
-    told: list[str] = []
+    messages: list[str] = []
     before = mujoco.get_mju_user_warning()
-    mujoco.set_mju_user_warning(told.append)
+    mujoco.set_mju_user_warning(messages.append)
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            yield told
+            yield messages
     finally:
         mujoco.set_mju_user_warning(before)
-    told += [str(warning.message) for warning in caught]
+    messages += [str(warning.message) for warning in caught]
 
 
 def _line(text: str) -> int:
-    """The line in MuJoCo's words; 0 when it tells none, as in included files."""
+    """The line in MuJoCo's words; 0 when they name none, as in included files."""
     found = re.search(r"[Ll]ine (?:number=)?(\d+)", text)
     return int(found.group(1)) if found else 0
 

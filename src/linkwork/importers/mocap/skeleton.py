@@ -88,7 +88,7 @@ def guessed_unit(
 ) -> float:
     """Metres in a unit of the file: the first of `units` that makes the figure as tall as people are.
 
-    How tall it is, the recorded motion tells: bones of a skeleton may all lie along one axis until they move. The pose of
+    Its height comes from the recorded motion: bones of a skeleton may all lie along one axis until they move. The pose of
     the skeleton itself is asked when nobody stands upright in the whole recording.
     """
     tallest = recorded_height(bones, upright, recorded)

@@ -1,4 +1,4 @@
-"""Ready linkages for users, tests and benchmarks alike; sizes are parameters, seeds make them repeatable."""
+"""Models for users, tests and benchmarks alike; sizes are parameters, seeds make them repeatable."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""What the ready linkages are made of: checked sizes, rods, turns."""
+"""What library models are made of: checked sizes, rods, turns."""
 
 from __future__ import annotations
 

@@ -3,8 +3,8 @@
 A rigid body needs neither bonds nor angles nor torsions of a force field: only what it does to others. Its heavy atoms get
 the Lennard-Jones terms that GAFF has for their elements, and no charges. Torsions of a ligand have no energy of their own.
 
-Hydrogens are absent, so that which atoms are planar is told by the angles between heavy neighbours (Meng and Lewis 1991).
-A bond that the file gives between a ligand and a chain turns, unless it is a double bond, which its length tells.
+Hydrogens are absent, so that which atoms are planar follows from the angles between heavy neighbours (Meng and Lewis 1991).
+A bond that the file gives between a ligand and a chain turns, unless it is a double bond by its length.
 """
 
 from __future__ import annotations

@@ -87,8 +87,8 @@ def read_structure(path: str | Path, model: int, report: PreparationReport) -> A
     if file.name.lower().endswith(TEXT_SUFFIXES) and not has_end(file):
         *_, last = structure[0].all()
         where = f"{last.chain.name or '_'}:{last.residue.seqid}"
-        told = f"no END record: whole, or cut off behind atom {last.atom.name} of {last.residue.name} {where}"
-        report.note("file", "", told)
+        note = f"no END record: whole, or cut off behind atom {last.atom.name} of {last.residue.name} {where}"
+        report.note("file", "", note)
     if not 1 <= model <= len(structure):
         raise FormatError(f"{file}: there is no model {model}; the file has {len(structure)}.")
     if len(structure) > 1:

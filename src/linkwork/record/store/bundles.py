@@ -17,16 +17,16 @@ def write_bundle(group: Any, name: str, content: dict[str, object]) -> int:
     """Arrays and plain values by name; an older bundle of that name goes. Returns the checksum of its bytes."""
     layout: dict[str, Any] = {}
     values: dict[str, Any] = {}
-    pieces: list[bytes] = []
+    parts: list[bytes] = []
     at = 0
     for key, value in content.items():
         if isinstance(value, np.generic):
             value = value.item()
         if isinstance(value, np.ndarray):
-            piece = np.ascontiguousarray(value).tobytes()
+            part = np.ascontiguousarray(value).tobytes()
             layout[key] = [value.dtype.str, list(value.shape), at]
-            pieces.append(piece)
-            at += len(piece)
+            parts.append(part)
+            at += len(part)
         elif isinstance(value, float):
             values[key] = {"float": value.hex()}  # JSON has no NaN and no infinity, and hexadecimal keeps every bit
         elif isinstance(value, PLAIN):
@@ -38,7 +38,7 @@ def write_bundle(group: Any, name: str, content: dict[str, object]) -> int:
             )
     if name in group:
         del group[name]
-    data = np.frombuffer(b"".join(pieces), dtype=np.uint8)
+    data = np.frombuffer(b"".join(parts), dtype=np.uint8)
     write_array(group, name, data, "bytes", {"arrays": layout, "values": values})
     return array_sum(data)
 

@@ -41,7 +41,7 @@ made: deque[tuple[Model, tuple[str, str]]] = deque(maxlen=4)  # models of the la
 
 
 def structure_file(name: str, folder: Path) -> Path:
-    """From the scene's folder; a ready scene has no structures beside it, so otherwise from where we are."""
+    """From the scene's folder; a built-in scene has no structures beside it, so otherwise from where we are."""
     beside = (folder / name).resolve()
     return beside if beside.exists() or not Path(name).resolve().exists() else Path(name).resolve()
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from linkwork.core.arrays import FloatArray
 from linkwork.core.units import has_prefixes
-from linkwork.core.units import unit as told_unit
+from linkwork.core.units import unit as unit_of
 from linkwork.record.recording import Recording
 
 LINES = 8  # of one panel: more colours than this cannot be told apart
@@ -36,7 +36,7 @@ def series(recording: Recording, name: str) -> FloatArray | None:
 def fitting_unit(size: float, unit: str) -> tuple[float, str]:
     """The unit in which a size reads well, and what one of it is: (0.003, "m") → (0.001, "mm")."""
     if not has_prefixes():
-        return 1.0, told_unit(unit)
+        return 1.0, unit_of(unit)
     for factor, prefix in PREFIXES:
         if size >= 0.02 * factor:
             return factor, prefix + unit
@@ -77,7 +77,7 @@ def _drawing(times: FloatArray, lines: Mapping[str, FloatArray], what: str, unit
 
 def finish_over_time(axes: Any, up: str, legend: bool = True) -> None:
     axes.margins(x=0.02)
-    finish(axes, f"time [{told_unit('s')}]", up, legend)
+    finish(axes, f"time [{unit_of('s')}]", up, legend)
 
 
 def finish(axes: Any, across: str, up: str, legend: bool = True) -> None:

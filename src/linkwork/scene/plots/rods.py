@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.core.arrays import FloatArray
-from linkwork.core.units import unit as told_unit
+from linkwork.core.units import unit as unit_of
 from linkwork.dynamics.quantities.rod_forces import RodForces
 from linkwork.environment.water import Water
 from linkwork.record.recording import Recording
@@ -54,9 +54,9 @@ def _lines(
     found: list[RodForces], times: list[float], values: list[FloatArray], what: str, unit: str
 ) -> Callable[[Any], None]:
     def draw(axes: Any) -> None:
-        factor, told = fitting_unit(max(float(np.abs(line).max(initial=0.0)) for line in values), unit)
+        factor, prefixed = fitting_unit(max(float(np.abs(line).max(initial=0.0)) for line in values), unit)
         for color, forces, t, line in zip(COLORS, found, times, values, strict=False):
-            axes.plot(forces.s, line / factor, color=color, linewidth=1.4, label=f"{t:.3g} {told_unit('s')}")
-        finish(axes, f"length [{told_unit('m')}]", f"{what} [{told}]")
+            axes.plot(forces.s, line / factor, color=color, linewidth=1.4, label=f"{t:.3g} {unit_of('s')}")
+        finish(axes, f"length [{unit_of('m')}]", f"{what} [{prefixed}]")
 
     return draw

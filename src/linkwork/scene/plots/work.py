@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.core.arrays import FloatArray
-from linkwork.core.units import unit as told_unit
+from linkwork.core.units import unit as unit_of
 from linkwork.record.recording import Recording
 from linkwork.scene.plots.panel import COLORS, Panel, draw_lines, finish_over_time, method_of, series
 
@@ -61,7 +61,7 @@ def _bounds(recording: Recording) -> list[Panel]:
             axes.set_ylim(low, top * (top / low) ** 0.12)  # room for the legend
         else:
             axes.set_ylim(0.0, 1.05 * high)
-        unit = f" [{told_unit('rad/s² or m/s²')}]" if measure.startswith("absolute") else ""
+        unit = f" [{unit_of('rad/s² or m/s²')}]" if measure.startswith("absolute") else ""
         finish_over_time(axes, f"error, {measure.replace('_', ' ')}{unit}", legend=bool(tolerance))
 
     return [Panel("error bound", draw)]
@@ -77,7 +77,7 @@ def _strikes(recording: Recording) -> list[Panel]:
         axes.plot(strikes[at], length[at], "o-", color=COLORS[2], markersize=4, linewidth=1.0)
         axes.xaxis.get_major_locator().set_params(integer=True)
         axes.set_xlabel("step", fontsize=9)
-        axes.set_ylabel(f"length of the step [{told_unit('m')}]", fontsize=9)
+        axes.set_ylabel(f"length of the step [{unit_of('m')}]", fontsize=9)
 
     return [Panel("steps", draw)]
 

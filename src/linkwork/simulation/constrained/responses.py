@@ -2,7 +2,8 @@
 
 Up from the body that is pushed, down to the bodies of interest; `one_more_right_side` has the step of one joint. Six
 impulses on one body go up a path at once, side by side. The same numbers are accelerations for wrenches, velocities for
-impulses and displacements for what closes a gap."""
+impulses and displacements for what closes a gap.
+"""
 
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.aba import (

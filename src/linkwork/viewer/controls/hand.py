@@ -2,7 +2,7 @@
 
 The pointer is a device of `linkwork.haptics`. While it holds a body, the simulation is stepped through the session of the
 grasp, in the time of the simulation: the coupling gets a tick after every few steps, and the pointer glides to where the
-mouse is now, which a page tells some twenty times per second only.
+mouse is now, which a page reports some twenty times per second only.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ class Player:
         self._thread = threading.Thread(target=self._loop, name="linkwork-viewer", daemon=True)
 
     def _add_play(self) -> None:
-        self._status = self.server.gui.add_markdown("")
+        self.status = self.server.gui.add_markdown("")  # the line above the buttons: time, step and pace
         self._play = self.server.gui.add_button("Play", icon="player-play")
         self._play.on_click(lambda event: self._clicked())
 

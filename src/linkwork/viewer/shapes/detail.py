@@ -18,7 +18,7 @@ from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.model.model import Model
 from linkwork.viewer.frames import quaternions
 from linkwork.viewer.shapes.colors import Colors
-from linkwork.viewer.shapes.pieces import Pieces
+from linkwork.viewer.shapes.instances import Instances
 
 SIZES = (8, 64, 512)  # bodies of a cluster, at most
 PIXELS = 4.0  # that a cluster may reach over and still be drawn as one capsule
@@ -55,7 +55,7 @@ class Detail:
     order (n,): bodies in the order of the assembly tree; sector_of (n,): of each body.
     """
 
-    def __init__(self, model: Model, pieces: Pieces):
+    def __init__(self, model: Model, instances: Instances):
         assembly = assemble_model(model)
         nodes = assembly.nodes
         is_body = nodes[:, NODE_KIND] == BODY
@@ -67,7 +67,7 @@ class Detail:
         self._sector_of_group = [np.searchsorted(sectors, starts, side="right") - 1 for starts in self._starts]
         self.sector_of: IntArray = np.zeros(model.n_bodies, dtype=np.int64)
         self.sector_of[self.order] = np.searchsorted(sectors, np.arange(self.order.size), side="right") - 1
-        reach, radius = _body_sizes(model, pieces)
+        reach, radius = _body_sizes(model, instances)
         self._reach, self._radius = reach[self.order], radius[self.order]
         bodies = np.diff(np.append(sectors, self.order.size))
         groups = [np.bincount(sector, minlength=self.count) for sector in self._sector_of_group]
@@ -157,15 +157,17 @@ def _cut(nodes: IntArray, before: IntArray, most: int) -> IntArray:
     return np.unique(np.concatenate([before[nodes[top, FIRST]], before[:-1][alone]]))
 
 
-def _body_sizes(model: Model, pieces: Pieces) -> tuple[FloatArray, FloatArray]:
+def _body_sizes(model: Model, instances: Instances) -> tuple[FloatArray, FloatArray]:
     """How far the shapes of each body reach from its origin, and the thinnest half of any of them [m], shape (n,) each."""
     reach, radius = np.zeros(model.n_bodies), np.full(model.n_bodies, np.inf)
-    if pieces.kind.size:
-        half = np.array([0.5 * np.ptp(p.points, axis=0) for p in pieces.prototypes])[pieces.kind] * pieces.scale
-        far = np.linalg.norm(pieces.place[:, :3, 3], axis=1) + np.linalg.norm(half, axis=1)
-        moving = pieces.body >= 0
-        np.maximum.at(reach, pieces.body[moving], far[moving])
-        np.minimum.at(radius, pieces.body[moving], half[moving].min(axis=1))
+    if instances.kind.size:
+        half = (
+            np.array([0.5 * np.ptp(p.points, axis=0) for p in instances.prototypes])[instances.kind] * instances.scale
+        )
+        far = np.linalg.norm(instances.place[:, :3, 3], axis=1) + np.linalg.norm(half, axis=1)
+        moving = instances.body >= 0
+        np.maximum.at(reach, instances.body[moving], far[moving])
+        np.minimum.at(radius, instances.body[moving], half[moving].min(axis=1))
     return reach, np.where(np.isfinite(radius), radius, 0.0)
 
 

@@ -19,7 +19,7 @@ from linkwork.viewer.frames import quaternions
 from linkwork.viewer.shapes import prototypes
 from linkwork.viewer.shapes.colors import Colors, as_light
 from linkwork.viewer.shapes.detail import FINE, Capsules, Detail, Eye
-from linkwork.viewer.shapes.pieces import Pieces
+from linkwork.viewer.shapes.instances import Instances
 
 BATCH = 512  # instances; fewer make many nodes, more send much that did not move
 STILL = 1e-5  # of the mechanism's size: what moved less is not sent
@@ -27,7 +27,7 @@ OF_WORLD = -1  # sector of what does not move
 
 
 class _Batch:
-    """Instances `rows` of the pieces, and what of them the page knows."""
+    """The instances `rows`, and what of them the page knows."""
 
     def __init__(self, handle: Any, rows: IntArray, poses: FloatArray, sector: int):
         self.handle, self.rows, self.sector = handle, rows, sector
@@ -36,7 +36,7 @@ class _Batch:
 
 
 class Drawing:
-    """The pieces of a mechanism, drawn below one node of viser's scene.
+    """The instances of a mechanism, drawn below one node of viser's scene.
 
     sent: numbers that were sent since it was made, by what they are (instances, nodes, capsules, colors).
     moves_nodes: whether nodes move where all their instances move as one. A file that plays in a loop sets nodes up anew
@@ -45,10 +45,10 @@ class Drawing:
     """
 
     def __init__(
-        self, scene: Any, name: str, pieces: Pieces, T: FloatArray, colors: Colors, size: float,
+        self, scene: Any, name: str, instances: Instances, T: FloatArray, colors: Colors, size: float,
         detail: Detail | None = None,
     ):  # fmt: skip
-        self.pieces, self.detail = pieces, detail
+        self.instances, self.detail = instances, detail
         self._still = STILL * size
         self.batches: list[_Batch] = []
         self._listener: Callable[[Any], None] | None = None
@@ -58,19 +58,21 @@ class Drawing:
         self.moves_nodes, self.is_frozen = True, False
         self.sent = {"instances": 0, "nodes": 0, "capsules": 0, "colors": 0}
         self._colors = self._tints(colors)
-        self._capsules = CapsuleNode(scene, f"/{name}/capsules")
-        reach = np.array([np.linalg.norm(p.points, axis=1).max() for p in pieces.prototypes])
-        self._reach = reach[pieces.kind] * pieces.scale.max(axis=1, initial=0.0) if pieces.kind.size else np.zeros(0)
+        self.capsules = CapsuleNode(scene, f"/{name}/capsules")  # what is far away is drawn as
+        reach = np.array([np.linalg.norm(p.points, axis=1).max() for p in instances.prototypes])
+        self._reach = (
+            reach[instances.kind] * instances.scale.max(axis=1, initial=0.0) if instances.kind.size else np.zeros(0)
+        )
         for k, (kind, sector, rows) in enumerate(self._grouped()):
-            self._add_batch(scene, f"/{name}/batch_{k}", kind, sector, rows, pieces.world_poses(T, rows))
+            self._add_batch(scene, f"/{name}/batch_{k}", kind, sector, rows, instances.world_poses(T, rows))
 
     def _grouped(self) -> list[tuple[int, int, IntArray]]:
         """Prototype, sector and instances of each batch."""
-        body = self.pieces.body
+        body = self.instances.body
         sector = np.full(body.size, OF_WORLD) if self.detail is None else self._sectors()
         found = []
-        for kind in range(len(self.pieces.prototypes)):
-            of_kind = np.flatnonzero(self.pieces.kind == kind)
+        for kind in range(len(self.instances.prototypes)):
+            of_kind = np.flatnonzero(self.instances.kind == kind)
             of_kind = of_kind[np.argsort(sector[of_kind], kind="stable")]
             ends = np.flatnonzero(np.diff(sector[of_kind])) + 1
             for rows in np.split(of_kind, ends):
@@ -81,17 +83,17 @@ class Drawing:
 
     def _sectors(self) -> IntArray:
         assert self.detail is not None
-        return np.append(self.detail.sector_of, OF_WORLD)[self.pieces.body]
+        return np.append(self.detail.sector_of, OF_WORLD)[self.instances.body]
 
     def _add_batch(self, scene: Any, name: str, kind: int, sector: int, rows: IntArray, X: FloatArray) -> None:
-        triangles = self.pieces.prototypes[kind]
+        triangles = self.instances.prototypes[kind]
         handle = scene.add_batched_meshes_simple(
             name,
             triangles.points.astype(np.float32),
             triangles.faces.astype(np.uint32),
             quaternions(X[:, :3, :3]),
             X[:, :3, 3],
-            batched_scales=self.pieces.scale[rows].astype(np.float32),
+            batched_scales=self.instances.scale[rows].astype(np.float32),
             batched_colors=as_light(self._colors[rows]),
             lod="off",
             cast_shadow=False,  # shadows cost more than all the rest where graphics are software
@@ -105,17 +107,17 @@ class Drawing:
     def listen(self, listener: Callable[[Any], None]) -> None:
         """Calls `listener` for every node of the scene, those that come later too: it waits for clicks and drags."""
         self._listener = listener
-        for handle in (*(batch.handle for batch in self.batches), *self._capsules.handles):
+        for handle in (*(batch.handle for batch in self.batches), *self.capsules.handles):
             listener(handle)
 
     def body_of(self, handle: Any, instance: int | None) -> int:
         """The body behind an instance of a node (-1: the world); of a capsule, the one in its middle."""
         k = 0 if instance is None else instance
-        if handle.name == self._capsules.name:
-            return self._capsules.body_of(k)
+        if handle.name == self.capsules.name:
+            return self.capsules.body_of(k)
         for batch in self.batches:
             if batch.handle.name == handle.name:
-                return int(self.pieces.body[batch.rows[k]]) if 0 <= k < batch.rows.size else -1
+                return int(self.instances.body[batch.rows[k]]) if 0 <= k < batch.rows.size else -1
         return -1
 
     # -------------------------------------------------------------------------------------------------------------- moving
@@ -128,14 +130,14 @@ class Drawing:
             changed = 0
             for batch in self.batches:
                 if self._is_fine(batch):
-                    changed += self._move_batch(batch, self.pieces.world_poses(T, batch.rows))
+                    changed += self._move_batch(batch, self.instances.world_poses(T, batch.rows))
             return changed + self._move_capsules(T)
 
     @property
     def drawn(self) -> int:
         """Shapes and capsules that are shown."""
         shapes = sum(batch.rows.size for batch in self.batches if self._is_fine(batch))
-        return shapes + (0 if self._capsules.last is None else int(self._capsules.last.body.size))
+        return shapes + (0 if self.capsules.last is None else int(self.capsules.last.body.size))
 
     def _is_fine(self, batch: _Batch) -> bool:
         return self.detail is None or batch.sector == OF_WORLD or self.detail.level[batch.sector] == FINE
@@ -168,23 +170,23 @@ class Drawing:
 
     def _move_capsules(self, T: FloatArray) -> int:
         if self.detail is None or not (self.detail.level != FINE).any():
-            return self._capsules.clear()
+            return self.capsules.clear()
         made = self.detail.capsules(T)
-        if self._capsules.needs_new(made):
+        if self.capsules.needs_new(made):
             tint = self.detail.mean_colors(self._body_colors).astype(np.uint8)
-            handle = self._capsules.replace(made, tint)
+            handle = self.capsules.replace(made, tint)
             if self._listener is not None:
                 self._listener(handle)
             self.sent["capsules"] += 10 * made.body.size
             return 1
-        sent = self._capsules.move(made, self._still)
+        sent = self.capsules.move(made, self._still)
         self.sent["capsules"] += sent
         return int(sent > 0)
 
     # -------------------------------------------------------------------------------------------------------------- colours
 
     def _tints(self, colors: Colors) -> Colors:
-        return self.pieces.colors(colors)
+        return self.instances.colors(colors)
 
     def paint(self, colors: Colors) -> int:
         """Gives all bodies new colours, shape (n, 3); returns how many nodes were sent."""
@@ -199,9 +201,9 @@ class Drawing:
                     self.sent["colors"] += 3 * batch.rows.size
                     changed += 1
             self._colors = tint
-            if self.detail is not None and self._capsules.last is not None:
+            if self.detail is not None and self.capsules.last is not None:
                 mean = self.detail.mean_colors(colors).astype(np.uint8)
-                changed += self._capsules.paint(mean)
+                changed += self.capsules.paint(mean)
             return changed
 
     def remove(self) -> None:

@@ -26,7 +26,7 @@ STOUTEST_BONE = 0.3  # radius of a bone at most, by its own length
 
 
 @dataclass(frozen=True)
-class Pieces:
+class Instances:
     """Instances of prototypes, fixed in bodies (-1: the world)."""
 
     prototypes: tuple[Triangles, ...]
@@ -34,23 +34,23 @@ class Pieces:
     body: IntArray  # (m,) ascending within a kind
     place: FloatArray  # (m, 4, 4) in the body's frame
     scale: FloatArray  # (m, 3)
-    own_color: FloatArray  # (m, 3) from 0 to 255, of pieces that do not have the colour of their body; -1 of others
+    own_color: FloatArray  # (m, 3) from 0 to 255, of instances that do not have the colour of their body; -1 of others
     is_molecule: bool = False
 
     def colors(self, of_bodies: NDArray[Any]) -> NDArray[Any]:
-        """Of all pieces, shape (m, 3). of_bodies: (n, 3)."""
+        """Of all instances, shape (m, 3). of_bodies: (n, 3)."""
         inherited = np.concatenate([of_bodies, WORLD[None].astype(of_bodies.dtype)])[self.body]
         return np.where(self.own_color < 0.0, inherited, self.own_color).astype(of_bodies.dtype)
 
     def world_poses(self, T: FloatArray, rows: IntArray | None = None) -> FloatArray:
-        """Poses of all pieces, or of some, in the world, shape (m, 4, 4). T: poses of bodies, shape (n, 4, 4)."""
+        """Poses of all instances, or of some, in the world, shape (m, 4, 4). T: poses of bodies, shape (n, 4, 4)."""
         body, place = (self.body, self.place) if rows is None else (self.body[rows], self.place[rows])
         frames = T[body] if len(T) else np.zeros((body.size, 4, 4))
         frames[body < 0] = np.eye(4)
         return frames @ place
 
     def corners(self, T: FloatArray) -> FloatArray:
-        """Corners of boxes about all pieces in the world [m], shape (8 m, 3)."""
+        """Corners of boxes about all instances in the world [m], shape (8 m, 3)."""
         if not self.kind.size:
             return np.zeros((0, 3))
         boxes = np.array([[p.points.min(axis=0), p.points.max(axis=0)] for p in self.prototypes])
@@ -138,7 +138,7 @@ class Collector:
         return _along(a, b)
 
 
-def pieces_of(model: Model) -> Pieces:
+def instances_of(model: Model) -> Instances:
     """All that is drawn of a model's bodies, and of what stands in the world save planes."""
     atoms = atoms_of(model)
     made = Collector(
@@ -161,7 +161,7 @@ def pieces_of(model: Model) -> Pieces:
     _warn_of_unread(made.unread)
     order = sorted(range(len(made.rows)), key=lambda k: (made.rows[k][0], made.rows[k][1]))
     rows = [made.rows[k] for k in order]
-    return Pieces(
+    return Instances(
         tuple(made.triangles),
         np.array([row[0] for row in rows], dtype=np.int64),
         np.array([row[1] for row in rows], dtype=np.int64),

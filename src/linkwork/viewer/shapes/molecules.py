@@ -1,9 +1,9 @@
 """How a molecule is drawn: a ribbon or tube through the Cα atoms of each chain, thin sticks for all other bonds of heavy
 atoms, and balls in the colours of their elements for all atoms but carbon.
 
-A model tells that it is a molecule by its frames, which are atoms with names such as "A:41:CA". Everything drawn is rigid
-in one body: the line from one Cα to the next lies in the plane of the peptide bond between them, and the bond of a torsion
-lies on the axis of its joint. So bodies carry their colours here too, and active torsions show.
+A model is a molecule if its frames are atoms with names such as "A:41:CA". Everything drawn is rigid in one body: the
+line from one Cα to the next lies in the plane of the peptide bond between them, and the bond of a torsion lies on the
+axis of its joint. So bodies carry their colours here too, and active torsions show.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from linkwork.dynamics.quantities.motion import body_poses
 from linkwork.model.model import Model
 
 if TYPE_CHECKING:
-    from linkwork.viewer.shapes.pieces import Collector
+    from linkwork.viewer.shapes.instances import Collector
 
 ATOM = re.compile(r"([^:]*):(-?\d+[A-Za-z]?):(\S+)")
 TUBE, STICK, ATOM_BALL, ION = 0.045, 0.014, 0.024, 0.07  # [nm] radii
@@ -43,7 +43,7 @@ PEPTIDE = (0.27, 0.42)  # [nm] from one Cα to the next, cis and trans
 
 
 class Atoms(NamedTuple):
-    """The heavy atoms of a molecule, as the frames of its model tell them."""
+    """The heavy atoms of a molecule, by the frames of its model."""
 
     residue: list[tuple[str, str]]  # chain and number of each atom's residue, along the chains
     name: list[str]

@@ -81,7 +81,7 @@ def _native(force: Any) -> GeneralizedBorn:
 
 
 def _custom(force: Any) -> GeneralizedBorn:
-    """OBC2 or GBn2 as `openmm.app` writes them; told by their formulas, which are compared with OpenMM's own."""
+    """OBC2 or GBn2 as `openmm.app` writes them; recognized by their formulas, which are compared with OpenMM's own."""
     forces = extras.need("openmm.app.internal.customgbforces", "implicit solvent")
     formulas = _formulas(force)
     plain, necks = forces.GBSAOBC2Force(), forces.GBSAGBn2Force()
