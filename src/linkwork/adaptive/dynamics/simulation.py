@@ -67,7 +67,8 @@ class AdaptiveDynamics(Dynamics):
     integrator, implicit_joints, keep_momentum, rtol, atol, contact, limits: as in FullDynamics.
     Contacts that begin or break cause an update of the region, at the earliest a third of update_every steps after the last
         one; their forces act on the metric as in the last step. With a tolerance alone, a step in which a contact begins is
-        made again after an update. What squeezes and does not move becomes inactive: pin_active keeps fingers pressing.
+        made again after an update. Joints whose effort squeezes a body that can move stay active; with pin_active
+        those that brace themselves against obstacles do too.
     Limits stop joints that are active.
     field, thermostat: as in FullDynamics. The field acts on the rigid pieces at every stage, and on all bodies in the
         metric at each update, which then costs O(n). The thermostat acts on active joints.

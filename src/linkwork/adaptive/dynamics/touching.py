@@ -6,7 +6,7 @@ volumes and places that stay as they were when it became so.
 
 from linkwork.adaptive import workspace as ws
 from linkwork.adaptive.dynamics.reduced.gather import body_in_piece
-from linkwork.adaptive.dynamics.reduced.reduced import FIRST_FORCE, PIECES, joint_pose, reduced_of
+from linkwork.adaptive.dynamics.reduced.reduced import FIRST_FORCE, PIECES, PRESSED, WORLD, joint_pose, reduced_of
 from linkwork.adaptive.dynamics.region.choice import MANY, NOT_READY, READY
 from linkwork.adaptive.dynamics.region.choice import PATIENCE as CHOSEN_PATIENCE
 from linkwork.adaptive.dynamics.region.region import (
@@ -17,6 +17,7 @@ from linkwork.adaptive.dynamics.region.region import (
     UPDATE,
     perform_task,
 )
+from linkwork.adaptive.dynamics.region.squeezing import is_welded, press, sum_pressed
 from linkwork.adaptive.nodes import is_active, mark_path
 from linkwork.adaptive.workspace import (
     Coefficients,
@@ -192,7 +193,10 @@ def renew_contact_forces(table, moving):
     count = min(number[COUNT] + number[PARTED], MOST_CONTACT_FORCES)
     for k in range(len(ROWS_OF_FORCES)):
         set_rows(table, ROWS_OF_FORCES[k], first + 2 * count)
+    reduced = reduced_of(table)
+    reduced.counts[PRESSED] = 0
     express_contact_forces(table, moving, first)
+    sum_pressed(moving_of(moving), reduced)
     hold_paths(table, first, 1)
 
 
@@ -229,20 +233,25 @@ def express_contact_forces(table, moving, first):
     h = t.totals[STEP]
     if h <= 0.0:
         return
-    listed = contacts.number[COUNT]
+    tree, listed = mechanism_of(table).whole_tree, contacts.number[COUNT]
     for k in range((run.loop_body.shape[0] - first) // 2):
         i = k if k < listed else k - listed
         impulse = load3(contacts.summed, i, 0) if k < listed else load3(contacts.parted, i, SUMMED)
         point = load3(contacts.data, i, POINT) if k < listed else load3(contacts.parted, i, POINT)
+        pieces, squeezes = (WORLD, WORLD), True
         for side in range(2):
             body = contacts.ids[i, side] if k < listed else contacts.parted_ids[i, side]
+            squeezes = squeezes and not is_welded(tree, body)
             if body < 0 or dot3(impulse, impulse) == 0.0:
                 continue
             row = first + 2 * k + side
             run.loop_body[row] = body
             piece, R, p = body_in_piece(plan, c, run, reduced, body)
+            pieces = (pieces[1], piece)
             if piece >= 0:
                 R, p = compose_pose(load9(s.world, piece, 0), load3(s.world, piece, 9), R, p)
             f = scale3((1.0 if side == 0 else -1.0) / h, impulse)
             n = cross3(sub3(point, p), f)
             store6(run.loop_wrench, row, 0, join(tmatvec3(R, n), tmatvec3(R, f)))
+        if squeezes:
+            press(reduced, pieces[0], pieces[1], point, scale3(1.0 / h, impulse))

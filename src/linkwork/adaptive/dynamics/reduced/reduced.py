@@ -72,6 +72,7 @@ class Reduced(NamedTuple):
     coupled_dual: Float2  # (e, 6) wrench on the body, in its frame, that is a unit effort on the joint
     offset: Float1  # (c,) what the sums of coordinates are to be
     stops: Int1  # (n,) of `simulation.stopping`; at other times scratch
+    pressed: Float2  # (n, 6) what contacts of moving bodies do to the pieces, of `region.squeezing`
     at_rest: Float1  # (3,) zeros
     counts: Int1
 
@@ -79,7 +80,8 @@ class Reduced(NamedTuple):
 reduced_of = reader(Reduced, Plan, Mechanism, Coefficients, Run)
 
 # Entries of `counts`. FIRST_FORCE: row of `Run.loop_body`, behind loops and couplings, where forces of contacts begin.
-PIECES, COORDINATES, VELOCITIES, HAS_WRENCHES, FIRST_FORCE = range(5)
+# PRESSED: whether anything stands in `pressed`.
+PIECES, COORDINATES, VELOCITIES, HAS_WRENCHES, FIRST_FORCE, PRESSED = range(6)
 COUNTS = 8
 
 
@@ -147,6 +149,8 @@ def list_joints(plan, mechanism, run, reduced):
         heap_sort(reduced.joint, stayed, count - stayed)
         merge(reduced.joint, stayed, count, reduced.stops)
     reduced.counts[PIECES] = count
+    if differs:
+        reduced.counts[PRESSED] = 0
     return differs
 
 

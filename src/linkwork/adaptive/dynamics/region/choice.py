@@ -15,6 +15,7 @@ from linkwork.adaptive.dynamics.region.articulated_metric import (
     renew_dirty,
     solve_opened,
 )
+from linkwork.adaptive.dynamics.region.squeezing import keep_squeezing
 from linkwork.adaptive.dynamics.region.turns import (
     HAS_TURN,
     NONE,
@@ -300,7 +301,7 @@ def sum_up_hidden(plan, mechanism, run, region):
 
 
 @routine
-def choose(plan, mechanism, c, run, settings):
+def choose(plan, mechanism, c, run, reduced, settings):
     """Marks the nodes that are to be active as CHOSEN; returns a body that failed, OVERFLOW or -1."""
     measure = int(settings[MEASURE])
     tolerance = settings[TOLERANCE]
@@ -329,6 +330,8 @@ def choose(plan, mechanism, c, run, settings):
     sort_open(run.opened, run.heap[run.counts[ws.HEAP_COUNT] :], run.counts)
     limit = hidden_limit(run, measure, tolerance)
     find_speeds(plan, mechanism, c, run, settings[HORIZON])
+    if settings[TOUCHES] != 0.0:
+        keep_squeezing(plan, mechanism, c, run, reduced)
     if most == NO_LIMIT:
         forget_turns(run)
         clear_waits(plan, run)

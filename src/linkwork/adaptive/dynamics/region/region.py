@@ -115,7 +115,7 @@ def update(table, moving, plan, mechanism, c, run, reduced, settings):
         express_loop_forces(moving, plan, c, run, reduced)
     wants_all = settings[WANTS_ALL] != 0.0
     if not wants_all:
-        bad = choose(plan, mechanism, c, run, settings)
+        bad = choose(plan, mechanism, c, run, reduced, settings)
         if bad != OK:
             return bad
         wants_all = cover_all_if_dear(plan, mechanism, run, settings[EVALUATIONS])

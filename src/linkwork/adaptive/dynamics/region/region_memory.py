@@ -81,6 +81,7 @@ def allocate_reduced(model: Model, nodes: int, base: IntArray, constraints: Cons
         coupled_dual=_duals(model, constraints),
         offset=constraints.offset.copy(),
         stops=integers(bodies),
+        pressed=np.zeros((bodies, 6)),
         at_rest=np.zeros(3),
         counts=integers(COUNTS),
     )
