@@ -228,7 +228,7 @@ class Queries:
         respond(self.table, source, case.solver.assembly.joint[body])
         self.paths.wrench[:] = self.wrench
         rows = case.model.v_slice(body)
-        case.check("path queries and sweeps", self.paths.answer[rows], change[rows], 1e-6)
+        case.check("path queries and sweeps", self.paths.joint_response[rows], change[rows], 1e-6)
 
 
 def query_times(report: Report, shape: str, cases: dict[int, Case], joints: int, rounds: int) -> None:

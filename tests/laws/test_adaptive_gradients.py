@@ -199,13 +199,13 @@ def test_a_region_that_touches(base, integrator, rng):
         return lw.run_with_gradients(lw.AdaptiveDynamics(model, model.state(q), **options), 1e-3, steps, tau)
 
     def sets(run):
-        seen = [x.touched for segment in run.segments for x in segment.seen]
+        seen = [x.pressed_contacts for segment in run.segments for x in segment.seen]
         touches = [(x.bodies.tolist(), x.slides.tolist(), x.limits.tolist()) for x in seen]
         return [segment.freedoms.tolist() for segment in run.segments], touches
 
     run = made()
     assert len(run.segments) > 1
-    assert any(x.touched.impulse.size for segment in run.segments for x in segment.seen)
+    assert any(x.pressed_contacts.impulse.size for segment in run.segments for x in segment.seen)
     end, by_q, by_v, way = run.state, *rng.normal(size=(3, model.nv))
     found, kicks = run.backward(q=by_q, v=by_v, whole=True), rng.normal(size=efforts.shape)
     compare_with_whole(run.backward(q=by_q, v=by_v), found, model.nv)
