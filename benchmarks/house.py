@@ -52,7 +52,7 @@ KERNELS = {  # modules of the kernels that a step calls, before and after they m
     "full Euler step": ("simulation.stepping.trees.euler", "simulation.advance"),
     "adaptive step with contact": (
         # by Euler's rule and law="coupled"; other integrators and the other law have kernels of their own
-        "adaptive.dynamics.touching adaptive.dynamics.updating simulation.contact_step.driver "
+        "adaptive.dynamics.with_contact adaptive.dynamics.updating simulation.contact_step.driver "
         "simulation.contact_step.step simulation.contact_step.search.finding "
         "simulation.contact_step.search.path_check simulation.contact_step.sweeps.solve",
         "adaptive.dynamics.touching adaptive.dynamics.updating simulation.touching.driver "

@@ -239,7 +239,10 @@ def test_a_kernel_draws_on_everything_that_is_inlined_into_it():
 @pytest.mark.parametrize(
     ("kernel", "apart"),
     [
-        ("adaptive.dynamics.touching", ("contact/broad_phase.py", "contact/narrow_phase.py", "contact/near_world.py")),
+        (
+            "adaptive.dynamics.with_contact",
+            ("contact/broad_phase.py", "contact/narrow_phase.py", "contact/near_world.py"),
+        ),
         (
             "simulation.contact_step.driver",
             ("simulation/constrained/loop_forces.py", "loops/forces.py", "contact/near_world.py"),

@@ -17,9 +17,9 @@ _perform = caller(PERFORMING)
 
 def addresses() -> tuple[int, int]:
     """Entries UPDATE and PERFORM of `ContactArrays.turns`."""
-    from linkwork.adaptive.dynamics.touching import perform_touching
+    from linkwork.adaptive.dynamics.with_contact import perform_with_contact
 
-    return address_of(update_between_steps, UPDATING), address_of(perform_touching, PERFORMING)
+    return address_of(update_between_steps, UPDATING), address_of(perform_with_contact, PERFORMING)
 
 
 @inlined

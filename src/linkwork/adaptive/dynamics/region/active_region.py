@@ -72,9 +72,9 @@ class ActiveRegion:
         reduced.counts[FIRST_FORCE] = constrained_bodies(self.model).size
         self._kernels_of_updates: tuple[int, ...] = ()  # addresses, see `updating`
         if moving.contact is not None:
-            from linkwork.adaptive.dynamics import touching
+            from linkwork.adaptive.dynamics import with_contact
 
-            self._in_contact = touching
+            self._in_contact = with_contact
 
     # ---------------------------------------------------------------------------------------------- forming and renewing
 
@@ -110,7 +110,7 @@ class ActiveRegion:
             self._in_contact.follow_limits(self.tree.table, self.moving.table)
 
     def _call(self, task: int, joint: int, settings: FloatArray) -> int:
-        perform = self._in_contact.perform_touching if self.has_contact else region.perform
+        perform = self._in_contact.perform_with_contact if self.has_contact else region.perform
         return int(perform(self.tree.table, self.moving.table, task, joint, settings))
 
     def update(self, settings: FloatArray, few_at_a_time: bool, later: bool) -> None:

@@ -53,7 +53,7 @@ def perform(table, moving, task, joint, settings):
     nodes were marked. RENEW_REGION: what acts on the linkage that moves, after changes. REFRESH: coefficients of the fully
     articulated linkage at the present state, wherever it is open. ASSEMBLE: the same ahead of an update. FINISH: what an
     update left PENDING. CLOSE: some of the nodes that it left open.
-    With contact `touching.perform_touching` takes its place.
+    With contact `with_contact.perform_with_contact` takes its place.
     """
     return perform_task(table, moving, task, joint, settings)
 

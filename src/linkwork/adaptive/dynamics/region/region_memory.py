@@ -39,7 +39,7 @@ def make_bundles(model: Model, state: State, weights: tuple[FloatArray, FloatArr
     bundles = allocate(model, np.array(state.q), np.array(state.v), *weights, in_motion=True)
     if not has_contact:
         return bundles
-    from linkwork.adaptive.dynamics.touching import MOST_CONTACT_FORCES
+    from linkwork.adaptive.dynamics.with_contact import MOST_CONTACT_FORCES
 
     run = bundles.run
     body = np.concatenate([run.loop_body, np.full(2 * MOST_CONTACT_FORCES, -1, dtype=np.int64)])

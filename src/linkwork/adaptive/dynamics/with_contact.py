@@ -77,7 +77,7 @@ def place_velocities(table, moving):
 
 
 @kernel
-def perform_touching(table, moving, task, joint, settings):
+def perform_with_contact(table, moving, task, joint, settings):
     """`region.perform` of a linkage with contact: before an update, or what is assembled ahead of it, the forces of
     contacts act on the metrics; after a change of the region the search follows it.
 
@@ -233,7 +233,7 @@ def express_contact_forces(table, moving, first):
     h = t.totals[STEP]
     if h <= 0.0:
         return
-    tree, listed = mechanism_of(table).whole_tree, contacts.number[COUNT]
+    tree, listed = mechanism_of(table).model_tree, contacts.number[COUNT]
     for k in range((run.loop_body.shape[0] - first) // 2):
         i = k if k < listed else k - listed
         impulse = load3(contacts.summed, i, 0) if k < listed else load3(contacts.parted, i, SUMMED)
