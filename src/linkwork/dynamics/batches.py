@@ -69,8 +69,11 @@ def is_batch(state: Any) -> bool:
     """Whether a state has a row per state."""
     if not isinstance(state, State):
         return False
+    q = state.q
+    if type(q) is np.ndarray:
+        return q.ndim == 2
     try:
-        return np.ndim(state.q) == 2
+        return np.ndim(q) == 2
     except ValueError:  # rows of several lengths: single calls say what is wrong with them
         return False
 

@@ -18,7 +18,6 @@ from linkwork.model.layout import ARMATURE, DAMPING, INERTIA, PARENT
 from linkwork.model.model import Model
 from linkwork.simulation.integrators import euler
 from linkwork.simulation.moving import OK, OVERFLOW
-from linkwork.simulation.view import View
 from linkwork.spatial.inertia import gyroscopic_wrench, rigid_times_twist
 from linkwork.spatial.memory import load6, load10, store6
 from linkwork.spatial.vectors import ZERO6, add6, cross_motion, scale6, sub6, twist_to_child
@@ -64,16 +63,15 @@ class ImplicitEuler:
         self._bodies, self._S = np.arange(model.n_bodies), np.zeros((model.nv, 6))
         self._sides = make_sides(model.n_bodies, model.nv)
 
-    def step(self, q: FloatArray, v: FloatArray, h: float, acting: View, laws: FloatArray) -> int:
+    def step(self, q: FloatArray, v: FloatArray, h: float, acting: Acting, laws: FloatArray) -> int:
         """Moves q and v on by h [s], or leaves them; OK, OVERFLOW, or a body whose joint has a zero pivot.
 
         acting: loads on bodies and efforts on joints.
         laws (nv, 3): effort of each motor at (q, v), its stiffness and its damping, within its limits.
         """
         arrays = self.model.arrays
-        table = acting.loads
-        effort, diagonal = self._joint_forces(v, h, acting.joints.effort, laws)
-        loads = Acting(effort, table.wrench, table.table[: table.count], table.body[: table.count])
+        effort, diagonal = self._joint_forces(v, h, acting.effort, laws)
+        loads = Acting(effort, acting.wrenches, acting.rows, acting.row_body)
         place_bodies(arrays, q, self._work.still, self._place)
         unbalanced_efforts(arrays, loads, self._place, self._work, self._r)
         _, _, singular = eliminate_leaf_to_root(

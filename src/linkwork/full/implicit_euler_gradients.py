@@ -9,7 +9,6 @@ With weights g on x and the step's own matrix, which is symmetric, (M/h² + ∂�
 from __future__ import annotations
 
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from linkwork.model import layout
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation.moving import OK
+from linkwork.statics.elimination.workspace import Acting
 
 MISSED = 1e-9  # part of the velocities by which the step made again may miss them: the same sweeps, so rounding
 
@@ -42,8 +42,7 @@ class ImplicitEulerStep(StepMap):
         self.laws = JointLaws(model, np.asarray(saved["motor"], dtype=float), 0.0)
         self.loads = WorldLoads.of_simulation(model, sim.loads, saved)
         count = table.count
-        held = (table.wrench.copy(), table.table[:count].copy(), table.body[:count].copy(), count)
-        self.held = SimpleNamespace(**dict(zip(("wrench", "table", "body", "count"), held, strict=True)))
+        self.held = (table.wrench.copy(), table.table[:count].copy(), table.body[:count].copy())
         self.euler = ImplicitEuler(model)
 
     def back(
@@ -82,8 +81,7 @@ class ImplicitEulerStep(StepMap):
         q, v = before.q.copy(), before.v.copy()
         rest = self.model.arrays.rest[self.laws.of_v]
         pull = held - stiffer * (q[self.laws.of_v] - rest) - damper * v
-        acting: Any = SimpleNamespace(loads=self.held, joints=SimpleNamespace(effort=effort))
-        status = self.euler.step(q, v, self.h, acting, np.column_stack([pull, stiffer, damper]))
+        status = self.euler.step(q, v, self.h, Acting(effort, *self.held), np.column_stack([pull, stiffer, damper]))
         size = max(float(np.abs(after.v).max(initial=0.0)), float(np.abs(before.v).max(initial=0.0)))
         if status != OK or not np.abs(v - after.v).max(initial=0.0) <= MISSED * size:
             raise StateError(

@@ -41,6 +41,7 @@ from linkwork.simulation.stepping.evaluate_loops import closed_accelerations_now
 from linkwork.simulation.stepping.from_python import Ended, advance_in_python
 from linkwork.simulation.thermal.langevin import Langevin
 from linkwork.simulation.view import CompiledSteps
+from linkwork.statics.elimination.workspace import Acting
 
 DEVICES = ("cpu", "gpu")
 IMPLICIT_EULER = "implicit_euler"
@@ -308,11 +309,12 @@ class FullDynamics(Dynamics):
     def _step_implicitly(self, h: float) -> Ended:
         """One step of implicit Euler, by sweeps of its own."""
         assert self._implicit is not None
-        moving = self._moving.arrays
+        moving, table = self._moving.arrays, self._loads
+        acting = Acting(self._joints.effort, table.wrench, table.table[: table.count], table.body[: table.count])
         moving.start_q[:], moving.start_v[:] = moving.q, moving.v
         moving.saturation_velocity[:] = moving.v
         motor_laws(self._moving.table, h, self._laws)
-        status = self._implicit.step(moving.q, moving.v, h, self.view, self._laws)
+        status = self._implicit.step(moving.q, moving.v, h, acting, self._laws)
         if status == mv.OK:
             moving.qdd[:] = (moving.v - moving.start_v) / h
             moving.counts[[mv.SUBSTEPS, mv.EVALUATIONS]] += 1

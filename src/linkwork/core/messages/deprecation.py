@@ -33,9 +33,12 @@ def once_positional(*names: str, renamed: Mapping[str, str] | None = None) -> Ca
         kinds = [parameter.kind for parameter in inspect.signature(function).parameters.values()]
         positional = sum(kind is inspect.Parameter.POSITIONAL_OR_KEYWORD for kind in kinds)
         what = function.__qualname__.removesuffix(".__init__")
+        old_names = frozenset(renamed or ())
 
         @functools.wraps(function)
         def called(*args: Any, **options: Any) -> Any:
+            if len(args) <= positional and old_names.isdisjoint(options):  # as nearly every call is
+                return function(*args, **options)
             if len(args) > positional:
                 more = args[positional:]
                 if len(more) > len(names):
