@@ -1,8 +1,8 @@
 """Adaptive runs backwards: steps of one linkage in which the joints that are not active are locked.
 
 A locked joint neither moves nor answers: it has the armature LOCKED here, no spring and no damper. Where it stands matters,
-and has a gradient. Joints that leave the region are stopped by impulses (`simulation.stopping`); velocities of those that
-stay become
+and has a gradient. Joints that leave the region are stopped by impulses (`simulation.constrained.stopping`); velocities of
+those that stay become
 
     v⁺ = M_ss⁻¹ (M v)_s
 
@@ -43,7 +43,7 @@ Weights = Callable[[int], FloatArray]
 
 
 class Looked(NamedTuple):
-    """What is kept of a step beside the state after it: what pressed, and how long a substep the integrator wishes for."""
+    """What is kept of a step beside the state after it: what pressed, and how long a substep the integrator proposes."""
 
     pressed_contacts: Found | None
     proposed: float

@@ -46,7 +46,7 @@ class DormandPrinceStep(StepMap):
         self.method = RungeKutta(Accelerations(sim), Charts(sim.model), rows, STAGES[LAST])
 
     def remember(self, sim: Any) -> float:
-        """How long a substep the controller wishes for [s]."""
+        """How long a substep the controller proposes [s]."""
         return float(sim.view.moving.numbers[PROPOSED_STEP])
 
     def back(
