@@ -19,7 +19,7 @@ from linkwork.simulation.stepping.evaluate import accelerations_now
 
 BOUNDED = settings(max_examples=25, deadline=None, derandomize=True)
 ACTS = 25
-LINKAGE = ("tree", "body", "dof", "rest", "effort", "motor", "q", "v", "base", "tree_of", "kept")
+LINKAGE = ("tree", "body", "dof", "rest", "effort", "motor", "q", "v", "base", "tree_of", "target_momentum")
 
 SHAPES = {
     "chain": {"branching": 0.0, "bodies": 14},
