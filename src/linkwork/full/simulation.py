@@ -46,6 +46,7 @@ from linkwork.statics.elimination.workspace import Acting
 DEVICES = ("cpu", "gpu")
 IMPLICIT_EULER = "implicit_euler"
 FULL_INTEGRATORS = (*INTEGRATORS, IMPLICIT_EULER)
+OF_ONE_CALL = np.array([mv.SUBSTEPS, mv.EVALUATIONS, mv.HALVINGS, mv.UNBALANCED])  # entries of `counts` in a report
 
 
 class FullDynamics(Dynamics):
@@ -219,7 +220,7 @@ class FullDynamics(Dynamics):
         stays at its last good state.
         """
         counts, numbers = self._moving.arrays.counts, self._moving.arrays.numbers
-        counts[[mv.SUBSTEPS, mv.EVALUATIONS, mv.HALVINGS, mv.UNBALANCED]] = 0
+        counts[OF_ONE_CALL] = 0
         numbers[mv.ERROR] = 0.0
         return self._report_with(self._step(h, n))
 

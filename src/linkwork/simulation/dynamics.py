@@ -243,8 +243,10 @@ class Dynamics(LinkageSimulation):
         kinetic = now.kinetic if contact is None else max(now.kinetic, self._moving.largest_kinetic)
         # What begins inside something is pushed out; of that, the watch may have begun a margin too early.
         pushed = 0.0 if contact is None else contact.margin * contact.weight
-        with told_in(self.units):
-            self._energy_watch.look(kinetic, now.total, self.integrator, pushed)
+        gain = self._energy_watch.look(kinetic, now.total, pushed)
+        if gain:
+            with told_in(self.units):
+                self._energy_watch.warn(gain, self.integrator)
 
     def _warn_of_long_steps(self, h: float, bodies: NDArray[np.int64] | None = None) -> None:
         """bodies: of the model, for each one that moves; by default they are the same."""

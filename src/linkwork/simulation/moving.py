@@ -42,7 +42,7 @@ COUNTS = 21
 POTENTIAL_OFFSET = 0  # [J] energy of what does not move
 RTOL, ATOL, PROPOSED_STEP, ERROR, PASSED, SUBSTEP, ERROR_BEFORE = range(1, 8)  # of substeps with error control
 MU, WEIGHT, KINETIC_START, POTENTIAL_START, BEST, RESIDUAL, ALLOWED = range(8, 15)  # of implicit equations
-PROPOSED_STEP_BEFORE = 15  # [s] the substep that was wished for when the step began
+LAST_CHANGE = 15  # of coordinates, by the last correction of a variational step
 SMALL_MATRIX = 16  # 30 numbers
 # Of variational steps. [J] made and not given back yet; largest kinetic energy so far; kinetic energy when that was counted
 # last, work since then, steps, and what they seem to have made; energy within the last step with half of its work.
@@ -64,9 +64,8 @@ STEP_HISTORY_SIZE = LATE_TOP + 1 - ENERGY_DEBT
 STEP_HISTORY = slice(ENERGY_DEBT, ENERGY_DEBT + STEP_HISTORY_SIZE)  # what a run needs of all these to go on
 ENERGY_GAP = 68  # [J] made by the last variational step
 STEP_HISTORY_BEFORE = 69  # STEP_HISTORY when the step began
-DEBT_BEFORE = STEP_HISTORY_BEFORE + STEP_HISTORY_SIZE  # [J] ENERGY_DEBT when the step began
-LAST_CHANGE = DEBT_BEFORE + 1  # of coordinates, by the last correction of a variational step
-NUMBERS = LAST_CHANGE + 1
+START_NUMBERS = STEP_HISTORY_BEFORE + STEP_HISTORY_SIZE  # `stepping.saving` of when the step began
+NUMBERS = START_NUMBERS + 2
 
 # What a step or an evaluation says: OK, a body whose joint resists with no inertia (≥ 0), or one of these.
 OK, OVERFLOW, NOT_CONVERGED, SUBSTEPS_VANISH, LOOPS_CONTRADICT, LOOPS_OPEN = -1, -2, -3, -4, -5, -6

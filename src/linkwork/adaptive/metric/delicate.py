@@ -22,6 +22,7 @@ def is_delicate(model: Model) -> bool:
     mass, first = body[:, INERTIA], body[:, INERTIA + 1 : INERTIA + 4]
     about_origin = body[:, [INERTIA + 4, INERTIA + 7, INERTIA + 9]].sum(axis=1)
     arm = np.linalg.norm(body[:, POSITION : POSITION + 3], axis=1)
+    arm[parent < 0] = 0.0  # of the world, which has no inertia: nothing is moved along it
     longest = arm.copy()
     np.maximum.at(longest, parent[parent >= 0], arm[parent >= 0])
     has_mass = mass > 0.0

@@ -43,9 +43,10 @@ STEP, ALL_ENERGY_LOST, TOTALS = range(7, 10)
 # what the last part gained, and the kinetic energy at its end.
 KINETIC_START, BY_FORCES, ENERGY_START, POWER_START, PUSH_WORK, LENGTH_WISH = range(6)
 WORST_A, WORST_B, WORST_SHAPE, GAIN, KINETIC_END = range(6, 11)
-# CORRECTION of steps in one part; two of Moving.numbers before a part; whether there was contact in the last part.
-# Energy of springs where the step began [J]; length of the last part of the last step [s].
-CORRECTED, PART_WISH, PART_DEBT, HAD_CONTACT, SPRINGS_START, LAST_PART, BALANCE = range(11, 18)
+# CORRECTION of steps in one part; two numbers of `stepping.saving` where the last part began; whether there was contact in
+# it. Energy of springs where the step began [J]; length of the last part of the last step [s]; two numbers where it began.
+CORRECTED, PART_NUMBERS, _, HAD_CONTACT, SPRINGS_START, LAST_PART, STEP_NUMBERS = range(11, 18)
+BALANCE = STEP_NUMBERS + 2
 SOLVED, SOLVED_AND_PLACED = 1.0, 2.0  # values of HAD_CONTACT: poses in `work` and `world` are those of the end
 STEP_TOTALS, PART_TOTALS, PATH_TOTALS = range(3)  # rows of `saved_totals`
 # Columns of `recent`: pair of shapes, of a limit its negative number twice; steps since it pressed.

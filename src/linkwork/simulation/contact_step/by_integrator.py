@@ -44,7 +44,6 @@ def try_integrator(table, h):
     s = moving_of(table)
     t = contact_arrays_of(table)
     method = s.counts[mv.METHOD]
-    wish, debt = s.numbers[mv.PROPOSED_STEP], s.numbers[mv.ENERGY_DEBT]
     soon = SOON * h if s.counts[mv.NEVER_WHIPS] == 0 else h  # then steps in which bodies meet are not cut
     left, span, status, by, last, parts, bounced = h, h, mv.OK, method, h, 0, 0
     while status == mv.OK and left > 0.0:
@@ -54,7 +53,7 @@ def try_integrator(table, h):
         until, bounces = first_impact(table, span, count, soon) if status == mv.OK else (0.0, False)
         last = span
         parts += 1
-        push_work, debt_before = remember_totals(table), s.numbers[mv.ENERGY_DEBT]
+        push_work = remember_totals(table)
         if until <= soon or (until < span and parts >= MOST_PARTS):
             by = mv.SEMI_IMPLICIT_EULER
             if status == mv.OK and bounces and bounced < MOST_BOUNCES and span > soon:
@@ -66,7 +65,7 @@ def try_integrator(table, h):
         else:
             by = method
             last = min(until, span)
-            begin_own_step(table, method)
+            begin_own_step(table)
             status = own_step(table, last)
             if status == mv.OK:
                 record_pressing(table)
@@ -78,16 +77,14 @@ def try_integrator(table, h):
         shorter = shorter_part(table, last, h, push_work) if status == mv.OK else 0.0
         if shorter > 0.0:
             span = shorter
-            s.numbers[mv.ENERGY_DEBT] = debt_before
         else:
             if status == mv.OK:
                 sum_impulses(table, last)
             left = left - last if last < left else 0.0
             span = left
-    s.counts[mv.METHOD], s.counts[mv.KEEPS_MOMENTUM] = method, 0
+    s.counts[mv.KEEPS_MOMENTUM] = 0
     if status != mv.OK:
         take_back_part(s, t)
-        s.numbers[mv.PROPOSED_STEP], s.numbers[mv.ENERGY_DEBT] = wish, debt
     t.turns[ca.ENDED_BY] = by
     return status
 
@@ -103,7 +100,6 @@ def take_back_velocities(s):
 def begin_part(table, h):
     """Begins a part of h [s] as semi-implicit Euler does, and lists its contacts: OK or a failure, and how many."""
     s = moving_of(table)
-    s.counts[mv.METHOD] = mv.SEMI_IMPLICIT_EULER
     if s.base.shape[0] > 0:
         s.counts[mv.KEEPS_MOMENTUM] = 1
         keep_present_momentum(table)
@@ -177,11 +173,11 @@ def speed_along(s, twist, body, point, normal):
 
 
 @inlined
-def begin_own_step(table, method):
+def begin_own_step(table):
     """Before the integrator's own step, from where `begin_contact_step` began."""
     s = moving_of(table)
     t = contact_arrays_of(table)
-    s.counts[mv.METHOD], s.counts[mv.KEEPS_MOMENTUM], s.counts[mv.COMPOSITES_READY] = method, 0, 0
+    s.counts[mv.KEEPS_MOMENTUM], s.counts[mv.COMPOSITES_READY] = 0, 0
     t.counts[ca.SLOTS], t.counts[ca.LIMITS] = 0, 0
     contacts = contacts_of(table)
     for c in range(contacts.number[COUNT]):

@@ -38,10 +38,9 @@ def begin_part_of(table, h, length):
     """Before a part of a step of h [s]: where it begins. A part takes back its part of what a step does of penetration."""
     s = moving_of(table)
     t = contact_arrays_of(table)
-    save_state(s, t.part_start_q, t.part_start_v, t.part_start_momentum)
+    save_state(s, t.part_start_q, t.part_start_v, t.part_start_momentum, t.balance, ca.PART_NUMBERS)
     for k in range(t.totals.shape[0]):
         t.saved_totals[ca.PART_TOTALS, k] = t.totals[k]
-    t.balance[ca.PART_WISH], t.balance[ca.PART_DEBT] = s.numbers[mv.PROPOSED_STEP], s.numbers[mv.ENERGY_DEBT]
     t.balance[ca.HAD_CONTACT] = 0.0
     t.settings[ca.CORRECTION] = t.balance[ca.CORRECTED] * (length / h)
 
@@ -64,7 +63,6 @@ def end_part(table, h, left, length, status):
             note_worst(t.balance, contacts_of(table))
             take_back_contacts(contacts_of(table))
             take_back_part(s, t)
-            s.numbers[mv.PROPOSED_STEP], s.numbers[mv.ENERGY_DEBT] = t.balance[ca.PART_WISH], t.balance[ca.PART_DEBT]
     commit_impulses(table, status == mv.OK)
     if status == mv.OK:
         if had_contact:
@@ -126,7 +124,7 @@ def is_cured_by_shorter(status):
 
 @inlined
 def remember_step(s, t):
-    save_state(s, t.step_start_q, t.step_start_v, t.step_start_momentum)
+    save_state(s, t.step_start_q, t.step_start_v, t.step_start_momentum, t.balance, ca.STEP_NUMBERS)
     for k in range(t.totals.shape[0]):
         t.saved_totals[ca.STEP_TOTALS, k] = t.totals[k]
 
@@ -134,14 +132,14 @@ def remember_step(s, t):
 @inlined
 def take_back_step(s, t):
     """All parts; what is known of pressing contacts and of impulses stays, as first guesses."""
-    put_back(s, t.step_start_q, t.step_start_v, t.step_start_momentum)
+    put_back(s, t.step_start_q, t.step_start_v, t.step_start_momentum, t.balance, ca.STEP_NUMBERS)
     for k in range(t.totals.shape[0]):
         t.totals[k] = t.saved_totals[ca.STEP_TOTALS, k]
 
 
 @inlined
 def take_back_part(s, t):
-    put_back(s, t.part_start_q, t.part_start_v, t.part_start_momentum)
+    put_back(s, t.part_start_q, t.part_start_v, t.part_start_momentum, t.balance, ca.PART_NUMBERS)
 
 
 @routine

@@ -75,7 +75,6 @@ _where_variational, _note_variational = variational.where_joints_act, discrete_e
 def begin(table, h):
     s = moving_of(table)
     s.counts[mv.RULE] = BY_EULER
-    s.numbers[mv.DEBT_BEFORE] = s.numbers[mv.ENERGY_DEBT]
     if s.counts[mv.KEEPS_MOMENTUM] != 0 and s.counts[mv.COMPOSITES_READY] == 0:
         momentum_leaf_to_root(table)
     return EVALUATE
@@ -121,6 +120,7 @@ def end_whipping(table, status):
         s.q[k] = s.start_q[k]
     for k in range(s.v.shape[0]):
         s.v[k] = s.start_v[k]
+    s.numbers[mv.ENERGY_DEBT] = s.numbers[mv.START_NUMBERS + 1]
     s.counts[mv.RULE] = BY_EULER_AGAIN
     if s.counts[mv.KEEPS_MOMENTUM] != 0:
         momentum_leaf_to_root(table)
@@ -157,5 +157,5 @@ def record_efforts(table, h):
         record_joints(table, s.start_q, s.start_v, h if s.counts[mv.IMPLICIT] != 0 else 0.0, s.start_v)
 
 
-EULER = Integrator(begin, resume, where_joints_act, record_efforts, take_back=variational.take_back_debt)
+EULER = Integrator(begin, resume, where_joints_act, record_efforts)
 PLAIN_EULER = Integrator(begin, resume_plain, where_joints_act, record_efforts)

@@ -15,7 +15,7 @@ class EnergyWatch:
     """Compares the energy of a simulation on which nothing acts that could do work with where it began."""
 
     def __init__(self) -> None:
-        self.start, self.largest_kinetic, self.largest_sum, self.has_told = math.nan, 0.0, 0.0, False
+        self.start, self.largest_kinetic, self.largest_sum, self.has_warned = math.nan, 0.0, 0.0, False
 
     @property
     def is_new(self) -> bool:
@@ -26,18 +26,22 @@ class EnergyWatch:
         """Begins anew: energy may have come in."""
         self.start, self.largest_kinetic, self.largest_sum = math.nan, 0.0, 0.0
 
-    def look(self, kinetic: float, total: float, integrator: str, known: float = 0.0) -> None:
-        """kinetic, total: energy now [J]. Warns once, where it lies too far above the start and what is known [J]."""
-        if self.is_new:
+    def look(self, kinetic: float, total: float, known: float = 0.0) -> float:
+        """kinetic, total: energy now [J]. How far it is above the start and what is known, if too far; once, then 0 [J]."""
+        if math.isnan(self.start):
             self.start = total
         self.largest_kinetic = max(self.largest_kinetic, kinetic)
         self.largest_sum = max(self.largest_sum, kinetic + abs(total - kinetic))
         gain = total - self.start - known
         # What was gained is in the kinetic energy seen: compare with what it would be without.
         is_rounding = gain <= ROUNDING * self.largest_sum
-        if self.has_told or is_rounding or not gain > LARGEST_GAIN * (self.largest_kinetic - gain):
-            return
-        self.has_told = True
+        if self.has_warned or is_rounding or not gain > LARGEST_GAIN * (self.largest_kinetic - gain):
+            return 0.0
+        self.has_warned = True
+        return gain
+
+    def warn(self, gain: float, integrator: str) -> None:
+        """Of a gain that `look` found [J]."""
         if integrator == "variational":
             advice = "Take shorter steps."
         else:

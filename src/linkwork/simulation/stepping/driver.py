@@ -32,7 +32,7 @@ def nothing_to_close(table):
 
 def make_finish(integrator: Integrator) -> Any:
     """finish(table, status), the end of a step: OK or the failure."""
-    take_back, steps = integrator.take_back, 0 if integrator.counts_substeps else 1
+    steps = 0 if integrator.counts_substeps else 1
 
     @routine
     def finish(table, status):
@@ -48,7 +48,6 @@ def make_finish(integrator: Integrator) -> Any:
                 return mv.OK
             status = mv.OVERFLOW
         take_back_state(table)
-        take_back(table)
         return status
 
     return finish

@@ -29,11 +29,6 @@ def nothing_after(table, status, made):
     pass
 
 
-@inlined
-def nothing_more(table):
-    pass
-
-
 class Integrator(NamedTuple):
     """Functions of compiled code; `begin` and `resume` return EVALUATE, DONE (`chart`) or a failure (`moving`)."""
 
@@ -48,5 +43,4 @@ class Integrator(NamedTuple):
     stays_at_q: Any = never  # (table): whether the next evaluation is at the same coordinates as the last one
     begin_steps: Any = nothing_before  # (table, h, n): before the first of up to n steps
     end_steps: Any = nothing_after  # (table, status, made): after the last one
-    take_back: Any = nothing_more  # (table): what it remembers beside the state, after a step that failed
     counts_substeps: bool = False  # whether it counts SUBSTEPS; else each step is one

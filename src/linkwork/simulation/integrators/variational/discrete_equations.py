@@ -31,9 +31,12 @@ from linkwork.model.layout import (
 )
 from linkwork.simulation import moving as mv
 from linkwork.simulation.integrators.chart import integrate
+from linkwork.simulation.integrators.variational.discrete_body import back, cayley_vector, way_of
 from linkwork.simulation.integrators.variational.discrete_inertia import correct_by_inertia, eliminate_inertia
 from linkwork.simulation.integrators.variational.discrete_newton import (
     FORCE,
+    P_D,
+    TURN,
     WEIGHT,
     eliminate_leaf_to_root,
     mark_all,
@@ -45,9 +48,9 @@ from linkwork.simulation.loading.accelerate import load_wrench
 from linkwork.simulation.loading.applied_efforts import record_joints
 from linkwork.simulation.loading.motor_law import motor_law
 from linkwork.simulation.moving import moving_of
-from linkwork.spatial.memory import add_to6, load3, load6, load9, store3, store6
-from linkwork.spatial.rotations import cross3, scale3, tmatvec3
-from linkwork.spatial.vectors import add6, join
+from linkwork.spatial.memory import add_to6, load3, load4, load6, load9, store3, store6
+from linkwork.spatial.rotations import add3, cross3, scale3, tmatvec3
+from linkwork.spatial.vectors import add6, dot6, join
 
 EPS = float(np.finfo(float).eps)
 # Of the displacements in a step: whole ones, parts (whose energy is judged), floating trees with loops or contact (momentum
@@ -246,6 +249,19 @@ def impulses_at_end(table, h):
 
 
 # ------------------------------------------------------------------------------------------------------------- energy
+
+
+@inlined
+def work_before(s, i, turn, d):
+    """Work of half of the wrench on body i at the start of the step, along its displacement as seen from there [J]."""
+    return 0.5 * dot6(load6(s.variational_work, i, FORCE), join(cayley_vector(turn), d))
+
+
+@inlined
+def work_after(s, i):
+    """The same of the wrench at the end, along the displacement as seen from there."""
+    turn, d = load4(s.variational_work, i, TURN), load3(s.variational_work, i, P_D)
+    return work_before(s, i, turn, add3(d, way_of(back(turn), d)))
 
 
 @inlined

@@ -19,7 +19,6 @@ from linkwork.simulation import moving as mv
 from linkwork.simulation.constrained.constraints import constraints_of
 from linkwork.simulation.integrators.chart import EVALUATE, integrate
 from linkwork.simulation.integrators.variational import discrete_newton as newton
-from linkwork.simulation.integrators.variational.discrete_body import back, cayley_vector, way_of
 from linkwork.simulation.integrators.variational.discrete_equations import (
     CARRIED,
     FLOATING_TOLERANCE,
@@ -33,6 +32,8 @@ from linkwork.simulation.integrators.variational.discrete_equations import (
     record_efforts,
     solve,
     sum_of_sizes,
+    work_after,
+    work_before,
 )
 from linkwork.simulation.integrators.variational.discrete_newton import momenta_at_end
 from linkwork.simulation.integrators.variational.step_control import SHORTEST, halve, next_part
@@ -41,8 +42,7 @@ from linkwork.simulation.moving import moving_of
 from linkwork.simulation.stepping.integrator import Integrator
 from linkwork.spatial.inertia import rigid_times_twist
 from linkwork.spatial.memory import add_to6, load3, load4, load6, load9, load10, store3, store6, store9
-from linkwork.spatial.rotations import add3
-from linkwork.spatial.vectors import ZERO6, add6, dot6, join, scale6, twist_to_child
+from linkwork.spatial.vectors import ZERO6, add6, dot6, scale6, twist_to_child
 
 AT_START, AT_END = 0, 1  # stages: where the next evaluation is
 SUB_V = 3  # row of `stages`: velocities before the substep
@@ -53,7 +53,6 @@ def begin(table, h):
     s = moving_of(table)
     s.numbers[mv.PASSED] = 0.0
     s.numbers[mv.SUBSTEP] = h
-    s.numbers[mv.DEBT_BEFORE] = s.numbers[mv.ENERGY_DEBT]  # to go back to, should the step fail
     return begin_substep(table)
 
 
@@ -172,19 +171,13 @@ def balances(table, h, part):
     involved = 0.0
     pushes = 0.0  # [N or N·m], whose work is known no better than the displacements are
     for i in range(s.tree.shape[0]):
-        x = cayley_vector(load4(s.variational_work, i, newton.TURN))
-        share = 0.5 * dot6(
-            load6(s.variational_work, i, newton.FORCE), join(x, load3(s.variational_work, i, newton.P_D))
-        )
+        share = work_before(s, i, load4(s.variational_work, i, newton.TURN), load3(s.variational_work, i, newton.P_D))
         work += share
         involved += abs(share)
     external_wrenches(table)
     kinetic = 0.0
     for i in range(s.tree.shape[0]):
-        turn = load4(s.variational_work, i, newton.TURN)
-        d = load3(s.variational_work, i, newton.P_D)
-        d = add3(d, way_of(back(turn), d))
-        share = 0.5 * dot6(load6(s.variational_work, i, newton.FORCE), join(cayley_vector(turn), d))
+        share = work_after(s, i)
         work += share
         involved += abs(share)
         pushes += sum_of_sizes(load6(s.variational_work, i, newton.FORCE))
@@ -234,10 +227,4 @@ def where_joints_act(table):
     return HALF_WAY if moving_of(table).counts[mv.STAGE] == AT_START else FROM_REST
 
 
-@inlined
-def take_back_debt(table):
-    s = moving_of(table)
-    s.numbers[mv.ENERGY_DEBT] = s.numbers[mv.DEBT_BEFORE]
-
-
-VARIATIONAL = Integrator(begin, resume, where_joints_act, record_efforts, take_back=take_back_debt)
+VARIATIONAL = Integrator(begin, resume, where_joints_act, record_efforts)

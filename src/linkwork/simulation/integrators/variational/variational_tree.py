@@ -19,13 +19,7 @@ from linkwork.model.layout import ARMATURE, DOF, HELICAL, INERTIA, KIND, PARENT,
 from linkwork.simulation import moving as mv
 from linkwork.simulation.integrators.chart import DONE, EVALUATE, integrate
 from linkwork.simulation.integrators.variational import discrete_newton as newton
-from linkwork.simulation.integrators.variational.discrete_body import (
-    back,
-    cayley_vector,
-    momentum_at_end,
-    momentum_at_start,
-    way_of,
-)
+from linkwork.simulation.integrators.variational.discrete_body import momentum_at_end, momentum_at_start
 from linkwork.simulation.integrators.variational.discrete_equations import (
     CARRIED,
     LARGEST_DEBT,
@@ -38,6 +32,8 @@ from linkwork.simulation.integrators.variational.discrete_equations import (
     record_efforts,
     solve,
     sum_of_sizes,
+    work_after,
+    work_before,
 )
 from linkwork.simulation.integrators.variational.discrete_inertia import END_MOMENTUM, carry_what_is_left
 from linkwork.simulation.integrators.variational.discrete_newton import displace
@@ -70,9 +66,8 @@ from linkwork.simulation.loading.accelerate import world_poses_root_to_leaf
 from linkwork.simulation.moving import moving_of
 from linkwork.simulation.stepping.integrator import Integrator
 from linkwork.spatial.inertia import rigid_times_twist
-from linkwork.spatial.memory import add_to6, load3, load4, load6, load9, load10, store3, store6, store9
-from linkwork.spatial.rotations import add3
-from linkwork.spatial.vectors import add6, dot6, join, scale6, sub6, twist_to_child
+from linkwork.spatial.memory import add_to6, load3, load6, load9, load10, store3, store6, store9
+from linkwork.spatial.vectors import add6, dot6, scale6, sub6, twist_to_child
 
 # What a step carries on and remembers, and the same when it began, to go back to should it fail: column of
 # `variational_work`, row of `stages`, first row of mean velocities there, first of `numbers`.
@@ -326,16 +321,13 @@ def end_root_to_leaf(table, h):
         store9(s.work, i, R_, R)
         store3(s.work, i, P_, p)
         if pushed:
-            share = 0.5 * dot6(load6(s.variational_work, i, newton.FORCE), join(cayley_vector(turn), d))
+            share = work_before(s, i, turn, d)
             before += share
             involved += abs(share)
     if pushed:
         push(table)
         for i in range(s.tree.shape[0]):
-            turn = load4(s.variational_work, i, newton.TURN)
-            d = load3(s.variational_work, i, newton.P_D)
-            d = add3(d, way_of(back(turn), d))
-            share = 0.5 * dot6(load6(s.variational_work, i, newton.FORCE), join(cayley_vector(turn), d))
+            share = work_after(s, i)
             after += share
             involved += abs(share)
             force6 = load6(s.variational_work, i, newton.FORCE)
