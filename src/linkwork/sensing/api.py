@@ -112,9 +112,9 @@ class Sensors(Uncopied):
         h, n = positive(h, "h"), whole(n, 1, "the number of steps")
         report = None
         while n > 0:
-            chunk = min(n, self.steps_to_next())
-            report = self.piece(h, chunk)
-            n -= chunk
+            most = min(n, self.steps_to_next())
+            report = self.chunk(h, most)
+            n -= most
         return report
 
     def steps_to_next(self) -> int:
@@ -122,7 +122,7 @@ class Sensors(Uncopied):
         done = self.sim.steps_done
         return min(line.sensor.every - done % line.sensor.every for line in self._lines.values())
 
-    def piece(self, h: float, n: int) -> Any:
+    def chunk(self, h: float, n: int) -> Any:
         """n steps, of which only the last can end at a reading; returns the simulation's report."""
         sim = self.sim
         if not self._due(n):
