@@ -13,7 +13,7 @@ from linkwork.contact.settings import Contact
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import flag, positive
 from linkwork.core.messages.deprecation import old_attribute
-from linkwork.core.units import told_in
+from linkwork.core.units import given_in
 from linkwork.dynamics.inputs import as_state
 from linkwork.dynamics.kinematics import world_poses
 from linkwork.dynamics.quantities.motion import Energy, Momentum
@@ -243,7 +243,7 @@ class Dynamics(LinkageSimulation):
         kinetic = now.kinetic if contact is None else max(now.kinetic, self._moving.largest_kinetic)
         # What begins inside something is pushed out; of that, the watch may have begun a margin too early.
         pushed = 0.0 if contact is None else contact.margin * contact.weight
-        with told_in(self.units):
+        with given_in(self.units):
             self._energy_watch.look(kinetic, now.total, self.integrator, pushed)
 
     def _warn_of_long_steps(self, h: float, bodies: NDArray[np.int64] | None = None) -> None:

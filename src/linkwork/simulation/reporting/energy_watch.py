@@ -15,7 +15,7 @@ class EnergyWatch:
     """Compares the energy of a simulation on which nothing acts that could do work with where it began."""
 
     def __init__(self) -> None:
-        self.start, self.largest_kinetic, self.largest_sum, self.has_told = math.nan, 0.0, 0.0, False
+        self.start, self.largest_kinetic, self.largest_sum, self.has_warned = math.nan, 0.0, 0.0, False
 
     @property
     def is_new(self) -> bool:
@@ -35,9 +35,9 @@ class EnergyWatch:
         gain = total - self.start - known
         # What was gained is in the kinetic energy seen: compare with what it would be without.
         is_rounding = gain <= ROUNDING * self.largest_sum
-        if self.has_told or is_rounding or not gain > LARGEST_GAIN * (self.largest_kinetic - gain):
+        if self.has_warned or is_rounding or not gain > LARGEST_GAIN * (self.largest_kinetic - gain):
             return
-        self.has_told = True
+        self.has_warned = True
         if integrator == "variational":
             advice = "Take shorter steps."
         else:
