@@ -45,6 +45,10 @@ LOOP_FORCES = (
     # With contacts and limits, as rows of their problem; and before the room of the contact step had that name.
     ("simulation/contact_step/problem.py", "assemble_problem"),
     ("simulation/touching/problem.py", "pose_problem"),
+    # Of equilibria, whose stiffness need not be positive: its signs are asked for too. And where water flows, whose forces
+    # make it unsymmetric.
+    ("statics/elimination/indefinite_factors.py", "factor_indefinite"),
+    ("statics/water.py", "_step", "Closing"),
     # As it stood before it took its solution from there.
     ("simulation/constrained/loop_forces.py", "force_loops_by", "solve_semidefinite"),
 )

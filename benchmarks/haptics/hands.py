@@ -20,9 +20,9 @@ from linkwork.haptics.snapshot.grasp_set import GraspSet
 from linkwork.haptics.snapshot.ports import build_snapshot
 from linkwork.haptics.tick.coupling import couple_many, couple_once
 from linkwork.haptics.tick.scratch import SCRATCH
-from linkwork.reference.felt_by_path import feel_together
 
 from ..harness import Requirement, TableReport, progress, take_turns
+from ..reference.felt_by_path import feel_together
 
 HANDS = (1, 2, 4, 8, 16, 32, 64)
 AGREEMENT = 1e-9  # relative to the largest; rounding of whole sweeps over 50,000 joints

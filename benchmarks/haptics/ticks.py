@@ -17,9 +17,9 @@ from linkwork.haptics.snapshot.grasp_set import GraspSet
 from linkwork.haptics.snapshot.ports import build_snapshot, ports_of
 from linkwork.haptics.tick.coupling import couple_many, couple_once
 from linkwork.haptics.tick.scratch import SCRATCH
-from linkwork.reference.felt_by_path import feel_by_path
 
 from ..harness import Requirement, TableReport, Timing, progress, take_turns
+from ..reference.felt_by_path import feel_by_path
 from .hands import AGREEMENT, SEED, leave, place
 
 SHAPES = {

@@ -27,7 +27,7 @@ def test_a_heavy_cantilever_of_any_joints_sags_as_it_should(joints):
     assert errors[0] / errors[1] == pytest.approx(4.0, rel=0.2)  # order 2
 
 
-def test_a_rod_of_hinges_bends_into_a_circle_and_tells_its_curvature():
+def test_a_rod_of_hinges_bends_into_a_circle_and_gives_its_curvature():
     rod = lw.rod(1.0, 40, EI=1.0, GJ=1.0, mass_per_length=1.0, radius=1e-3, gravity=(0, 0, 0), joints="hinges")
     rod.attach_world("start", lw.Clamped())
     model = rod.compile()

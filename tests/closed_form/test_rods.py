@@ -216,7 +216,7 @@ def test_frequencies_of_a_rod(ends, roots, still):
         assert errors[0] / errors[1] == pytest.approx(4.0, rel=0.2)
 
 
-def test_a_cable_between_two_anchors_hangs_in_the_catenary_and_tells_its_tension():
+def test_a_cable_between_two_anchors_hangs_in_the_catenary_and_gives_its_tension():
     errors = []
     for n in (100, 1000):
         cable = lw.library.chain(n, length=100.0 / n, mass=100.0 / n, axes="same", radius=1e-3)

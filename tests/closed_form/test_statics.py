@@ -213,7 +213,7 @@ def test_a_long_column_leaves_the_straight_line_at_every_load_above_its_buckling
     assert kept == []
 
 
-def test_a_straight_column_stays_straight_below_its_buckling_load_and_is_told_unstable_above():
+def test_a_straight_column_stays_straight_below_its_buckling_load_and_is_reported_unstable_above():
     model = elastic_rod(50)
     for over, stable in ((0.9, True), (1.1, False)):
         loads = lw.Loads(model)

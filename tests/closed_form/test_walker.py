@@ -146,7 +146,7 @@ def test_level_ground_and_hills_have_none(slope):
         find_gait(Walker(slope=slope))
 
 
-def test_a_fall_is_told():
+def test_a_fall_is_reported():
     walker = Walker()
     with pytest.raises(lw.StateError, match="falls forward after"):
         walk_one_step(walker, standing(walker, np.array([-0.5, 0.2]), np.array([-3.0, 0.0])))

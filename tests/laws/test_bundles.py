@@ -138,7 +138,7 @@ def test_arrays_of_another_kind_are_refused(name, wrong, told):
         describe(first._replace(**{name: wrong}), second)
 
 
-def test_bytes_and_integers_are_told_apart():
+def test_bytes_and_integers_are_kept_apart():
     first, second = bundles()
     for name, wrong in (
         ("flag", np.zeros(3, dtype=bool)),

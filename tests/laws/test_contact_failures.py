@@ -154,7 +154,7 @@ def test_a_solve_that_misses_its_tolerance_is_reported(kind):
     assert np.abs(sim.state.q - before.q).max() < 1e-3
 
 
-def test_pivots_tell_a_matrix_that_is_none():
+def test_pivots_show_whether_a_matrix_is_semidefinite():
     rng = np.random.default_rng(0)
     for n in (3, 12, 30):
         J = rng.normal(size=(n, n // 2 + 1))  # of lower rank than n: redundant contacts

@@ -110,7 +110,7 @@ def test_a_contact_breaks_where_no_other_is_left_near(watched):
     assert any(watched.step((0, 0.0)) for _ in range(BREAK_TIMEOUT + 1))
 
 
-def test_what_cannot_be_told_apart_counts_as_a_change(watched):
+def test_pairs_beyond_the_list_count_as_a_change(watched):
     """More pairs than the list has room for."""
     watched.arrays.recent[:] = -7
     watched.arrays.counts[ca.RECENT] = ca.MOST_RECENT

@@ -7,6 +7,7 @@ import pytest
 
 import linkwork as lw
 from linkwork.errors import StateError
+from linkwork.simulation import moving as mv
 from linkwork.simulation.integrators.names import INTEGRATORS
 
 GOOD = 7
@@ -115,6 +116,59 @@ def test_loops_that_come_apart_are_taken_back(make, integrator):
     sim.step(1e-3, 4)
     gaps = lw.loop_gaps(model, sim.state)
     assert max(gaps.worst_gap, gaps.worst_slip) < 1e-9
+
+
+# Entries of `numbers` that belong to one family of integrators each: to substeps with error control, and to the energy that
+# variational steps have made.
+OF_ERROR_CONTROL = (mv.RTOL, mv.ATOL, mv.ERROR_BEFORE)
+OF_ENERGY = (
+    *range(mv.STEP_HISTORY.start, mv.STEP_HISTORY.stop),
+    *range(mv.STEP_HISTORY_BEFORE, mv.STEP_HISTORY_BEFORE + mv.STEP_HISTORY_SIZE),
+    *(mv.DEBT_BEFORE, mv.ENERGY_GAP, mv.LAST_CHANGE),
+)
+OF_OTHERS = {"variational": list(OF_ERROR_CONTROL), "dormand_prince": list(OF_ENERGY)}
+
+
+def failing(shape, integrator, others):
+    """A simulation 30 steps on, its numbers then, and those after a step that failed. others: number that stands in the
+    entries that belong to other integrators, from the first step on; None leaves what is there."""
+    if shape == "tree":
+        model = lw.library.chain(joints=6).compile()
+        state = model.random_state(3, speed=3.0)
+    else:
+        model = lw.library.four_bar().compile()
+        state = lw.close_loops(model, model.neutral())
+    sim = full(model, state, integrator)
+    if others is not None:
+        sim.view.moving.numbers[OF_OTHERS[integrator]] = others
+    sim.step(1e-2, 30)
+    before = sim.view.moving.numbers.copy()
+    if shape == "loops":  # the crank is hit so hard that no step closes them
+        sim.set_effort(model.joint_names[0], 1e9)
+    with pytest.raises(StateError):
+        sim.step(1e-2 if shape == "loops" else 1e155)
+    assert sim.steps_done == 30
+    return sim, before, sim.view.moving.numbers.copy()
+
+
+@pytest.mark.parametrize("shape", ["tree", "loops"])
+@pytest.mark.parametrize("integrator", OF_OTHERS)
+def test_what_one_integrator_remembers_is_not_taken_for_what_another_does(shape, integrator):
+    """A step that fails puts back its own numbers, and leaves those of others, whatever they are; nor does it read them."""
+    sim, before, after = failing(shape, integrator, None)
+    strange, mine, found = failing(shape, integrator, np.nan)
+    own = {"variational": [mv.ENERGY_DEBT, mv.PROPOSED_STEP], "dormand_prince": [mv.PROPOSED_STEP]}[integrator]
+    assert np.array_equal(after[own], before[own])
+    if integrator == "variational":
+        assert before[mv.ENERGY_DEBT] != 0.0  # there was something to put back
+        assert shape == "loops" or np.array_equal(after[mv.STEP_HISTORY], before[mv.STEP_HISTORY])
+    else:
+        assert np.isfinite(before[mv.PROPOSED_STEP])
+    assert np.isnan(found[OF_OTHERS[integrator]]).all()
+    rest = np.setdiff1d(np.arange(mv.NUMBERS), OF_OTHERS[integrator])
+    np.testing.assert_array_equal(mine[rest], before[rest])
+    np.testing.assert_array_equal(found[rest], after[rest])
+    assert np.concatenate(strange.state).tobytes() == np.concatenate(sim.state).tobytes()
 
 
 def test_an_update_of_the_region_that_fails_changes_nothing(make_tree):

@@ -262,7 +262,7 @@ def test_a_thermostat_holds_its_temperature():
         assert abs(np.mean(seen[100:]) - temperature) < 6.0 * error
 
 
-def test_settings_tell_of_fields_and_thermostats():
+def test_settings_name_fields_and_thermostats():
     model = chain()
     for sim in simulations(model, start_of(model), field=Web(model), thermostat=lw.Langevin(300.0)):
         assert sim.settings()["field_kind"] == "Web"

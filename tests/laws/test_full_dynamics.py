@@ -405,7 +405,7 @@ def test_reports_count_what_was_done(integrator):
     assert sim.time == pytest.approx(5 * h)
 
 
-def test_run_takes_all_steps_and_stops_when_told(integrator):
+def test_run_takes_all_steps_and_stops_when_asked(integrator):
     model = lw.library.chain(joints=4).compile()
     stepped, ran = (lw.FullDynamics(model, model.state([0.3] * 4), integrator=integrator) for _ in range(2))
     stepped.step(1e-2, 20)

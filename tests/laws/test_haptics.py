@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from benchmarks.reference.felt_by_path import feel_by_path
 from tests.conftest import JOINTS
 from tests.helpers.hands import FIRM, PATIENT, SIMULATIONS, felt_by_reactions
 from tests.helpers.rounding import rounding
 
 import linkwork as lw
-from linkwork.reference.felt_by_path import feel_by_path
 
 # ε times condition numbers of the mass matrices here (below 1e4) and a few dozen operations: 1e-11 of the largest force;
 # 1e-14 is seen.

@@ -270,7 +270,7 @@ def test_the_midpoint_rule_keeps_energy_in_balance(make_tree, rng):
     assert sim.scalars()["energy"] == pytest.approx(energy, abs=1e-10 * max(spent, abs(energy)))
 
 
-def test_a_midpoint_step_that_is_far_too_long_is_told(make_tree):
+def test_a_midpoint_step_that_is_far_too_long_is_reported(make_tree):
     model, start, _, _ = mechanism("balls", make_tree)
     told = r"implicit midpoint did not converge: after \d+ evaluations"
     with np.errstate(over="ignore", invalid="ignore"), pytest.raises(StateError, match=told):

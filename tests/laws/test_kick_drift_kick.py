@@ -113,7 +113,7 @@ def test_everything_active_moves_as_the_whole():
     assert np.abs(whole.state.v - parts.state.v).max() <= 1e-8
 
 
-def test_a_second_kick_without_solution_is_told():
+def test_a_second_kick_without_solution_is_reported():
     """½ h d / I > 1: the iteration diverges; the simulation stays where it was."""
     linkage = lw.Linkage("wheel")
     joint = lw.Revolute((0, 0, 1), damping=1000.0)

@@ -371,7 +371,7 @@ def test_a_step_moves_what_was_computed_and_nothing_else(rng):
     assert (sim.state.q[s == 0.0] == before[s == 0.0]).all()
 
 
-def test_a_run_calls_back_and_stops_when_told(rng):
+def test_a_run_calls_back_and_stops_when_asked(rng):
     seen = []
 
     def watch(sim, report):

@@ -132,7 +132,7 @@ def test_hybrid_dynamics_is_forward_dynamics_with_the_efforts_it_returns(make_tr
     assert close(lw.inverse_dynamics(model, state, qdd, wrenches), used)
 
 
-def test_all_joints_told_is_inverse_dynamics(tree, rng, make_loads):
+def test_all_accelerations_given_is_inverse_dynamics(tree, rng, make_loads):
     state, loads, qdd = tree.random_state(rng), make_loads(tree), rng.normal(size=tree.nv)
     told = {name: qdd[tree.v_slice(i)] for i, name in enumerate(tree.joint_names)}
     accelerations, efforts = lw.hybrid_dynamics(tree, state, told, loads.effort, loads.wrenches)
@@ -140,7 +140,7 @@ def test_all_joints_told_is_inverse_dynamics(tree, rng, make_loads):
     assert close(efforts, lw.inverse_dynamics(tree, state, qdd, loads.wrenches))
 
 
-def test_no_joint_told_is_forward_dynamics(tree, rng, make_loads):
+def test_no_acceleration_given_is_forward_dynamics(tree, rng, make_loads):
     state, loads = tree.random_state(rng), make_loads(tree)
     accelerations, efforts = lw.hybrid_dynamics(tree, state, {}, loads.effort, loads.wrenches)
     expected = lw.forward_dynamics(tree, state, loads.effort, loads.wrenches, algorithm="dca")
@@ -148,7 +148,7 @@ def test_no_joint_told_is_forward_dynamics(tree, rng, make_loads):
     assert (efforts == loads.effort).all()
 
 
-def test_a_told_joint_leaves_no_trace(tree, rng):
+def test_a_given_acceleration_leaves_no_trace(tree, rng):
     """The solver is kept with the model: what was told in one call is forgotten in the next."""
     state = tree.random_state(rng)
     before = lw.forward_dynamics(tree, state, algorithm="dca")
@@ -156,7 +156,7 @@ def test_a_told_joint_leaves_no_trace(tree, rng):
     assert (lw.forward_dynamics(tree, state, algorithm="dca") == before).all()
 
 
-def test_joints_of_one_kind_can_be_told():
+def test_accelerations_of_joints_of_one_kind_can_be_given():
     """All hinges: the solver keeps no tables for joints of several freedoms, and needs none."""
     model = lw.library.chain(joints=5).compile()
     state = model.random_state(3)

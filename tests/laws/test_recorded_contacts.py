@@ -50,7 +50,7 @@ def run(tmp_path_factory):
     return path, told
 
 
-def test_frames_hold_what_the_simulation_told(run):
+def test_frames_hold_what_the_simulation_listed(run):
     path, told = run
     recording = lw.Recording(path)
     assert recording.has_contacts
@@ -151,7 +151,7 @@ def test_frames_after_a_checkpoint_are_written_anew(tmp_path):
     assert b.check().is_whole
 
 
-def test_damage_is_told(run, tmp_path):
+def test_damage_is_reported(run, tmp_path):
     """Every file of the contacts, changed or gone: an error that names it, or the same numbers; states stay readable."""
     path, _ = run
     names = sorted(f.relative_to(path).as_posix() for f in path.rglob("*") if f.is_file())

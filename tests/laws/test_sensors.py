@@ -255,6 +255,81 @@ def test_a_run_records_them_and_goes_on_in_the_same_bits(tmp_path):
         lw.resume_run(make()[0], tmp_path / "part", steps=120, progress=False)
 
 
+def pendulum_read_late():
+    """A pendulum with two sensors, of which one is known late."""
+    model = lw.library.pendulum().compile()
+    sim = lw.FullDynamics(model, model.state(q=[0.5]))
+    late = kinds.Encoder("late", model.joint_names[0], latency=3.5e-3, every=2)
+    return sim, lw.Sensors(sim, [late, kinds.Position("where", model.body_names[0], every=5)])
+
+
+def test_a_checkpoint_of_sensors_gives_back_what_is_known_and_what_waits():
+    sim, sensors = pendulum_read_late()
+    sensors.step(1e-3, 17)
+    sensors.fresh()
+    sensors.step(1e-3, 3)
+    saved, moved = sensors.checkpoint(), sim.checkpoint()
+    assert saved["sensor.0"].shape == (3, 3)
+    assert saved["sensor.0.told"] == [1.0]
+    other, again = pendulum_read_late()
+    other.restore(moved)
+    again.restore(saved)
+    for each in (sensors, again):
+        each.step(1e-3, 4)
+    np.testing.assert_array_equal(again.fresh(), sensors.fresh())
+    for name in sensors:
+        np.testing.assert_array_equal(again[name], sensors[name])
+
+
+NAN_FIRST = np.array([np.nan, 0.0, 0.0])
+DAMAGE = {
+    "nothing reported": ("sensor.0.told", np.zeros(0)),
+    "a number without rows": ("sensor.0.told", np.array(1.0)),
+    "no array": ("sensor.0.told", 1.0),
+    "text": ("sensor.0.told", "one"),
+    "more reported than there are": ("sensor.0.told", np.array([4.0])),
+    "fewer than none reported": ("sensor.0.told", np.array([-1.0])),
+    "half a reading reported": ("sensor.0.told", np.array([0.5])),
+    "not a number reported": ("sensor.0.told", np.array([np.nan])),
+    "readings of another width": ("sensor.1", np.zeros((2, 3))),
+    "one reading without its row": ("sensor.1", np.zeros(4)),
+    "readings that are complex": ("sensor.1", np.zeros((2, 4), dtype=complex)),
+    "readings that are nothing": ("sensor.1", None),
+    "a reading without a time": ("sensor.0", np.stack([NAN_FIRST] * 3)),
+}
+
+
+@pytest.mark.parametrize("case", DAMAGE)
+def test_damaged_checkpoints_of_sensors_are_refused_and_change_nothing(case):
+    sim, sensors = pendulum_read_late()
+    sensors.step(1e-3, 17)
+    sensors.fresh()
+    sensors.step(1e-3, 3)
+    name, other = DAMAGE[case]
+    saved, known = sensors.checkpoint(), sensors.read()
+    histories = {each: sensors.history(each).values for each in sensors}
+    with pytest.raises(lw.StateError):
+        sensors.restore({**saved, name: other})
+    with pytest.raises(lw.StateError, match=f"lacks {name}"):
+        sensors.restore({key: value for key, value in saved.items() if key != name})
+    for each in sensors:
+        np.testing.assert_array_equal(sensors.read()[each], known[each])
+        np.testing.assert_array_equal(sensors.history(each).values, histories[each])
+    for key, value in sensors.checkpoint().items():
+        np.testing.assert_array_equal(value, saved[key])
+    sensors.restore(saved)
+    assert sim.steps_done == 20
+
+
+def test_what_is_no_checkpoint_of_sensors_is_refused():
+    sim, sensors = pendulum_read_late()
+    for other in (None, [1.0], "checkpoint"):
+        with pytest.raises(lw.StateError, match=r"sensors\.checkpoint\(\)"):
+            sensors.restore(other)
+    with pytest.raises(lw.StateError, match="lacks"):
+        sensors.restore(sim.checkpoint())
+
+
 def test_sensors_do_not_change_the_motion():
     model = tower()
     q = model.neutral().q.copy()

@@ -257,7 +257,7 @@ def test_what_a_step_remembers_is_of_one_version_of_the_linkage():
     assert not remembers(sim)
 
 
-def test_energy_without_a_source_is_told_once():
+def test_energy_without_a_source_is_reported_once():
     model, start = whip(20)
     sim = lw.FullDynamics(model, start, integrator="semi_implicit_euler")
     with warnings.catch_warnings(record=True) as told:
@@ -289,7 +289,7 @@ def test_a_joint_that_is_lifted_to_its_limit_is_not_taken_for_a_step_too_long(ma
     assert sim.state.q[0] == pytest.approx(0.2, abs=1e-3)
 
 
-def test_adaptive_runs_tell_it_too():
+def test_adaptive_runs_report_it_too():
     """Half of the joints of a whip, by an integrator whose step is too long; a load begins the watch anew."""
     model, start = whip(20)
     sim = lw.AdaptiveDynamics(model, start, max_active_joints=20, integrator="semi_implicit_euler")

@@ -45,7 +45,7 @@ def test_what_does_not_come_back_is_found_by_its_processor_time_or_its_silence(p
         watched.end()
 
 
-def test_what_ends_is_told_from_what_hangs():
+def test_what_ends_is_distinguished_from_what_hangs():
     watched = adversary.Watched([sys.executable, "-c", "print(1)"])
     assert [watched.next_line(30.0), watched.next_line(30.0)] == ["1\n", None]
     watched.end()

@@ -127,7 +127,7 @@ def test_values(text, value):
         ("max(1,)", 7, "a number, a name"),
     ],
 )
-def test_faults_tell_their_column(text, column, words):
+def test_faults_give_their_column(text, column, words):
     with pytest.raises(ExpressionError) as caught:
         Expression(text)
     assert caught.value.column == column

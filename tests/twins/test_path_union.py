@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from benchmarks.reference.felt_by_path import feel_together
 from tests.conftest import JOINTS
 
 import linkwork as lw
@@ -12,7 +13,6 @@ from linkwork.dynamics.dca.solver import DcaSolver
 from linkwork.dynamics.paths.path_data import solver_paths
 from linkwork.dynamics.paths.path_queries import response_matrix
 from linkwork.dynamics.paths.path_union import path_union, respond_together
-from linkwork.reference.felt_by_path import feel_together
 
 SAME = 1e-12  # ε times some hundred operations on a path, relative to the largest answer; 1e-15 is seen
 

@@ -12,7 +12,7 @@ from typing import Any
 MOLECULAR = {"kg": "Da", "m": "nm", "s": "ps", "J": "kJ/mol", "N": "kJ/mol/nm", "N·m": "kJ/mol"}
 FORCE_IN_PN = 1.66053906892  # [pN] one kJ/mol/nm
 MOLECULAR_FIELDS = ("CompiledField", "OpenMMField")  # force fields of molecules
-_told_in: ContextVar[Mapping[str, str]] = ContextVar("units")
+_given_in: ContextVar[Mapping[str, str]] = ContextVar("units")
 _UNIT = re.compile(
     r"(?<![A-Za-z·])(?:" + "|".join(sorted(map(re.escape, MOLECULAR), key=len, reverse=True)) + r")(?![A-Za-z·])"
 )
@@ -24,18 +24,18 @@ def units_of(settings: Mapping[str, Any]) -> Mapping[str, str]:
 
 
 @contextmanager
-def told_in(units: Mapping[str, str]) -> Iterator[None]:
+def given_in(units: Mapping[str, str]) -> Iterator[None]:
     """Within it `unit` gives these instead of SI units."""
-    before = _told_in.set(units)
+    before = _given_in.set(units)
     try:
         yield
     finally:
-        _told_in.reset(before)
+        _given_in.reset(before)
 
 
 def unit(name: str, units: Mapping[str, str] | None = None) -> str:
-    """The unit that stands for an SI unit, such as "s", or for "rad or m". units: those of `told_in` without them."""
-    chosen = _told_in.get({}) if units is None else units
+    """The unit that stands for an SI unit, such as "s", or for "rad or m". units: those of `given_in` without them."""
+    chosen = _given_in.get({}) if units is None else units
     return _UNIT.sub(lambda found: chosen[found[0]], name) if chosen else name
 
 
@@ -46,4 +46,4 @@ def force(value: float, units: Mapping[str, str]) -> str:
 
 def has_prefixes() -> bool:
     """Whether prefixes such as milli make sense: they do with SI units."""
-    return not _told_in.get({})
+    return not _given_in.get({})

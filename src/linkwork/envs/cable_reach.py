@@ -53,7 +53,7 @@ class CableReach(Task):
     """
 
     h, steps = 4e-3, 5
-    memories, told = MEMORIES, {"distance": DISTANCE}
+    memories, info_columns = MEMORIES, {"distance": DISTANCE}
     compiled_look = staticmethod(look_at_cable)
 
     def __init__(self, joints: int = 20):

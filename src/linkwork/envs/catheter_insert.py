@@ -73,7 +73,7 @@ class CatheterInsert(Task):
     """
 
     h, steps = 2e-3, 10
-    memories, told = 1, {"depth": 0}  # of the tip [m]
+    memories, info_columns = 1, {"depth": 0}  # of the tip [m]
     compiled_look = staticmethod(look_at_catheter)
 
     def __init__(self, links: int = 24):

@@ -96,7 +96,7 @@ class TaskEnv(gymnasium.Env[FloatArray, FloatArray]):
         failed = self.members.act(as_actions(action, (self.task.actions,))[None])
         if failed:
             return x.seen[0].copy(), 0.0, True, False, {FAILED: str(failed[0])}
-        info = {name: x.memory.item(0, column) for name, column in self.task.told.items()}
+        info = {name: x.memory.item(0, column) for name, column in self.task.info_columns.items()}
         return x.seen[0].copy(), x.reward.item(0), x.over.item(0) != 0.0, False, info
 
 
@@ -166,10 +166,10 @@ class TaskVectorEnv(VectorEnv[Any, Any, Any]):
         for k, error in failed.items():
             x.reward[k], x.over[k] = 0.0, 1.0
             infos = self._add_info(infos, {FAILED: str(error)}, k)
-        is_told = ~begun
-        is_told[list(failed)] = False
-        for name, column in self.task.told.items():
-            infos[name], infos[f"_{name}"] = np.where(is_told, x.memory[:, column], 0.0), is_told.copy()
+        has_info = ~begun
+        has_info[list(failed)] = False
+        for name, column in self.task.info_columns.items():
+            infos[name], infos[f"_{name}"] = np.where(has_info, x.memory[:, column], 0.0), has_info.copy()
         self._age = np.where(begun, 0, self._age + 1)
         over = x.over != 0.0
         cut = np.zeros_like(over) if self.longest is None else (self._age >= self.longest) & ~over
@@ -180,9 +180,9 @@ class TaskVectorEnv(VectorEnv[Any, Any, Any]):
 
     def _begin_anew(self, infos: dict[str, Any]) -> dict[str, Any]:
         """Resets members that have ended; their last observation and info become `final_obs` and `final_info`."""
-        told = [name for name in infos if not name.startswith("_")]
+        names = [name for name in infos if not name.startswith("_")]
         for k in np.flatnonzero(self._done).tolist():
-            final = {name: infos[name][k] for name in told if infos[f"_{name}"][k]}
+            final = {name: infos[name][k] for name in names if infos[f"_{name}"][k]}
             for name in final:
                 infos[name][k], infos[f"_{name}"][k] = None if infos[name].dtype == object else 0.0, False
             last = {"final_obs": self.members.arrays.seen[k].copy(), "final_info": final}

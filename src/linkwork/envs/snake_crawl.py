@@ -56,7 +56,7 @@ class SnakeCrawl(Task):
     """
 
     h, steps = 2.5e-3, 8
-    memories, told = 1, {"x": 0}  # of the centre of mass [m]
+    memories, info_columns = 1, {"x": 0}  # of the centre of mass [m]
     compiled_look = staticmethod(look_at_snake)
 
     def __init__(self, joints: int = 12, friction: float = 0.7):

@@ -23,13 +23,13 @@ class Task:
     numbers: that a compiled look needs.
 
     h: time step [s]; steps: per action. contact: None where nothing touches.
-    memories: numbers that are remembered of each member; told: which of them are in the info of a step, by name.
+    memories: numbers that are remembered of each member; info_columns: which of them are in the info of a step, by name.
     """
 
     h = 2e-3
     steps = 10
     memories = 0
-    told: dict[str, int] = {}  # noqa: RUF012
+    info_columns: dict[str, int] = {}  # noqa: RUF012
     contact: Contact | None = None
     compiled_look: Any = None  # `look` as a kernel of the signature `acting.LOOK`: static, `self.table` comes first
     options: dict[str, Any]

@@ -14,7 +14,7 @@ from linkwork.contact.settings import Contact
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import flag, one_of, positive, whole
 from linkwork.core.messages.deprecation import once_positional
-from linkwork.core.units import told_in, unit
+from linkwork.core.units import given_in, unit
 from linkwork.dynamics.api import ALGORITHMS
 from linkwork.dynamics.inputs import as_model
 from linkwork.dynamics.quantities.motion import Energy
@@ -285,7 +285,7 @@ class FullDynamics(Dynamics):
             note_euler_step(self._moving.table, h)
         self._moving.has_noted = status == mv.OK
         if status != mv.OK:
-            with told_in(self.units):
+            with given_in(self.units):
                 cause = fault or self._explain_contact(status)
                 cause = cause or explain_step(self.model, "a step", status, self._moving.arrays, self._loads.wrench)
             raise self._failure(h, cause)

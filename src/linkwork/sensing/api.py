@@ -17,6 +17,7 @@ from linkwork.model.sensors import Encoder, Orientation, Sensor, refuse_faulty
 from linkwork.model.state import State
 from linkwork.sensing.moment import Moment
 from linkwork.sensing.readings import reading_of, width_of
+from linkwork.simulation.parts.part import Entry, Saved, check
 
 BLOCK = 256  # readings whose noise is drawn together
 SLACK = 1e-9  # part of a step by which times may differ from multiples of it
@@ -95,7 +96,7 @@ class Sensors(Uncopied):
     def forget(self) -> None:
         """Forgets all readings, as before the first step; call it after `sim.reset()`."""
         for line in self._lines.values():
-            line.forget()
+            line.reset()
         self._taken_at = -1
 
     def _line(self, name: str) -> _Line:
@@ -111,9 +112,9 @@ class Sensors(Uncopied):
         h, n = positive(h, "h"), whole(n, 1, "the number of steps")
         report = None
         while n > 0:
-            chunk = min(n, self.steps_to_next())
-            report = self.piece(h, chunk)
-            n -= chunk
+            most = min(n, self.steps_to_next())
+            report = self.chunk(h, most)
+            n -= most
         return report
 
     def steps_to_next(self) -> int:
@@ -121,7 +122,7 @@ class Sensors(Uncopied):
         done = self.sim.steps_done
         return min(line.sensor.every - done % line.sensor.every for line in self._lines.values())
 
-    def piece(self, h: float, n: int) -> Any:
+    def chunk(self, h: float, n: int) -> Any:
         """n steps, of which only the last can end at a reading; returns the simulation's report."""
         sim = self.sim
         if not self._due(n):
@@ -171,18 +172,19 @@ class Sensors(Uncopied):
 
     def checkpoint(self) -> dict[str, FloatArray]:
         """What later readings depend on beside the simulation: those that are not known yet, and the last that is."""
-        now = float(self.sim.time)
-        saved = {f"sensor.{line.place}": line.waiting(now) for line in self._lines.values()}
-        return saved | {f"sensor.{line.place}.told": np.array([line.told(now)]) for line in self._lines.values()}
+        saved: dict[str, FloatArray] = {}
+        for line in self._lines.values():
+            saved |= line.saved()
+        return saved
 
     def restore(self, saved: dict[str, Any]) -> None:
-        """Goes on from a checkpoint."""
-        for line in self._lines.values():
-            rows = np.asarray(saved.get(f"sensor.{line.place}", np.zeros((0, 0))), dtype=float)
-            if rows.ndim != 2 or (rows.size and rows.shape[1] != 1 + len(line.channels)):
-                raise StateError("the checkpoint was made with other sensors; give the same.")
-            told = np.asarray(saved.get(f"sensor.{line.place}.told", [len(rows)]))
-            line.restore(rows, int(told[0]))
+        """Goes on from a checkpoint; one that is refused changes nothing."""
+        if not isinstance(saved, dict):
+            raise StateError(f"a checkpoint of sensors is what sensors.checkpoint() gives, not {shown(saved)}.")
+        lines = list(self._lines.values())
+        check(saved, lines, {}, {})
+        for line in lines:
+            line.restore(saved)
         self._taken_at = self.sim.steps_done
 
     def __repr__(self) -> str:
@@ -194,10 +196,10 @@ class Sensors(Uncopied):
 
 
 class _Line:
-    """One sensor and its readings so far."""
+    """One sensor and its readings so far: a part of what the sensors of a simulation save (`simulation.parts.part`)."""
 
     def __init__(self, place: int, sensor: Sensor, sim: Any, seed: int):
-        self.place, self.sensor, self._seed = place, sensor, seed
+        self.place, self.sensor, self._sim, self._seed = place, sensor, sim, seed
         self.channels = sensor.channels(*width_of(sensor, sim.model))
         self._read = reading_of(sensor, sim.model, sim)
         width = len(self.channels)
@@ -207,12 +209,14 @@ class _Line:
             raise StateError(f"sensor '{sensor.name}': noise has {levels.size} numbers; give one, or {wanted}.")
         self._noise = np.broadcast_to(levels, (wanted,)) if levels.any() else None
         self._block, self._drawn = -1, np.zeros((0, wanted))
-        self.forget()
+        self._rows, self._reported_rows = f"sensor.{place}", f"sensor.{place}.told"  # in checkpoints, those of old too
+        self.reset()
 
-    def forget(self) -> None:
+    def reset(self) -> None:
+        """Nothing was read yet."""
         self._times: list[float] = []
         self._values: list[FloatArray] = []
-        self._told = 0
+        self._reported = 0  # how many of the readings `fresh` has given
 
     def take(self, moment: Moment, k: int) -> None:
         value = np.array(self._read(moment), dtype=float)
@@ -262,24 +266,45 @@ class _Line:
         return Samples(self.sensor.name, np.array(self._times), values, names, units, float(self.sensor.latency))
 
     def fresh(self) -> list[tuple[float, FloatArray]]:
-        new = list(zip(self._times[self._told :], self._values[self._told :], strict=True))
-        self._told = len(self._times)
+        """Readings since the last call."""
+        new = list(zip(self._times[self._reported :], self._values[self._reported :], strict=True))
+        self._reported = len(self._times)
         return new
 
-    def _first_waiting(self, now: float) -> int:
-        """Place of the first reading that is still needed: the last that is known, or the first that was not told."""
-        return min(max(self._known_place(now), 0), self._told)
+    # ---------------------------------------------------------------------------------------------------------- checkpoints
 
-    def told(self, now: float) -> float:
-        """How many of those that wait were told already."""
-        return float(self._told - self._first_waiting(now))
+    @property
+    def fault(self) -> str:
+        return (
+            f"the checkpoint does not fit sensor '{self.sensor.name}': it is damaged, or was made with other sensors; "
+            "give the same."
+        )
 
-    def waiting(self, now: float) -> FloatArray:
-        """Readings that are still needed, shape (k, 1 + width): time and values."""
-        first = self._first_waiting(now)
+    def schema(self) -> tuple[Entry, ...]:
+        return (
+            Entry(self._rows, ("readings", 1 + len(self.channels))),
+            Entry(self._reported_rows, (1,), least=0.0, finite=True),
+        )
+
+    def saved(self) -> dict[str, FloatArray]:
+        """Readings that are still needed, shape (k, 1 + width): time and values; and how many of them were reported."""
+        first = self._first_needed()
         rows = [np.concatenate([(t,), x]) for t, x in zip(self._times[first:], self._values[first:], strict=True)]
-        return np.array(rows).reshape(len(rows), 1 + len(self.channels))
+        return {
+            self._rows: np.array(rows).reshape(len(rows), 1 + len(self.channels)),
+            self._reported_rows: np.array([float(self._reported - first)]),
+        }
 
-    def restore(self, rows: FloatArray, told: int) -> None:
+    def _first_needed(self) -> int:
+        """Place of the first reading that is still needed: the last that is known, or the first that was not reported."""
+        return min(max(self._known_place(float(self._sim.time)), 0), self._reported)
+
+    def fits(self, saved: Saved) -> bool:
+        """Whether all readings have a time, and no more were reported than there are."""
+        times, reported = saved[self._rows][:, 0], float(saved[self._reported_rows][0])
+        return bool(np.isfinite(times).all()) and reported.is_integer() and reported <= times.size
+
+    def restore(self, saved: Saved) -> None:
+        rows = saved[self._rows]
         self._times, self._values = [float(row[0]) for row in rows], [row[1:].copy() for row in rows]
-        self._told = told
+        self._reported = int(saved[self._reported_rows][0])

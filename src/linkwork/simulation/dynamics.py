@@ -13,7 +13,7 @@ from linkwork.contact.settings import Contact
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import flag, positive
 from linkwork.core.messages.deprecation import old_attribute
-from linkwork.core.units import told_in
+from linkwork.core.units import given_in
 from linkwork.dynamics.inputs import as_state
 from linkwork.dynamics.kinematics import world_poses
 from linkwork.dynamics.quantities.motion import Energy, Momentum
@@ -245,7 +245,7 @@ class Dynamics(LinkageSimulation):
         pushed = 0.0 if contact is None else contact.margin * contact.weight
         gain = self._energy_watch.look(kinetic, now.total, pushed)
         if gain:
-            with told_in(self.units):
+            with given_in(self.units):
                 self._energy_watch.warn(gain, self.integrator)
 
     def _warn_of_long_steps(self, h: float, bodies: NDArray[np.int64] | None = None) -> None:

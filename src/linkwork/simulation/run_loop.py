@@ -153,7 +153,7 @@ class Loop:
         while sim.steps_done < target:
             if self.on_step is not None and (sim.steps_done - start) % self.run["on_step_every"] == 0:
                 self.on_step(sim)
-            move = sim.step if self.sensors is None else self.sensors.piece
+            move = sim.step if self.sensors is None else self.sensors.chunk
             self.last = move(self.run["h"], self._chunk(sim.steps_done - start, target - start))
             self.first = self.first or self.last
             self.extremes.look()

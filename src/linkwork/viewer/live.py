@@ -260,7 +260,7 @@ class Live(Player):
                 with self._lock:
                     task()
             except LinkworkError as error:
-                self.tell(str(error))
+                self.notify(str(error))
 
     def _advance(self, n: int) -> None:
         if self._step_time == 0.0:
@@ -271,12 +271,12 @@ class Live(Player):
             self.hand.advance(self.sim.advance, self.h, n)
         except LinkworkError as error:
             self.pause()
-            self.tell(str(error))
+            self.notify(str(error))
             return
         took = (time.perf_counter() - began) / n
         self._step_time = took if self._step_time == 0.0 else 0.8 * self._step_time + 0.2 * took
 
-    def tell(self, message: str) -> None:
+    def notify(self, message: str) -> None:
         """Shows a message on all pages."""
         for client in self.server.get_clients().values():
             client.add_notification("Linkwork", message, color="red")

@@ -188,7 +188,7 @@ class Stage:
         assert self.layers is not None
         self.layers.mark(body, self.poses)
         if hasattr(self, "bodies"):
-            self.bodies.tell(body)
+            self.bodies.describe(body)
 
     def frame(self, client: Any = None) -> None:
         """Turns the cameras of all pages, or of one, to where the mechanism is now."""

@@ -7,6 +7,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from benchmarks.reference.felt_by_path import feel_by_path, feel_together
 
 import linkwork as lw
 from linkwork.adaptive.dynamics.region.everything import count_needed
@@ -19,7 +20,6 @@ from linkwork.haptics.sharing.memory import new_memory
 from linkwork.haptics.tick.coupling import couple_many
 from linkwork.haptics.tick.coupling_loop import run_coupling
 from linkwork.haptics.tick.scratch import SCRATCH
-from linkwork.reference.felt_by_path import feel_by_path, feel_together
 from linkwork.simulation.integrators.names import INTEGRATORS
 from linkwork.simulation.loading.following import follow_controls
 from tests.helpers.kernel_parts.mechanisms import SMALL, STEPS, H, Strings, apply_loads, closed_bars, mixed_joints, slow

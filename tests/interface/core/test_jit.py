@@ -92,7 +92,7 @@ def test_the_stamp_covers_every_file_a_kernel_draws_on():
 
 
 @pytest.mark.parametrize("setting", ["bounds", "linking"])
-def test_the_stamp_tells_settings_apart(setting, monkeypatch):
+def test_the_stamp_differs_between_settings(setting, monkeypatch):
     """Numba itself would run unchecked code from its cache when bounds are to be checked."""
     monkeypatch.setattr(config, "BOUNDSCHECK", None)
     monkeypatch.delenv(numba_patches.SWITCH, raising=False)

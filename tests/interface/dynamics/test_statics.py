@@ -149,7 +149,7 @@ def test_a_chain_closes_from_a_straight_start(links, anchor):
     assert lw.loop_gaps(model, closed).worst_gap <= 1e-10
 
 
-def test_what_is_missing_to_close_a_loop_is_told():
+def test_what_is_missing_to_close_a_loop_is_reported():
     model = chain_between(40, (10.5, 0, 0))
     with pytest.raises(lw.StateError, match=r"cannot be closed.*with 0\.5\d* \(rad or m\) missing"):
         lw.close_loops(model, model.neutral())

@@ -307,7 +307,7 @@ def test_nameless_bodies_are_named_by_their_place(load):
 
 
 @pytest.mark.parametrize("flag", ["spring", "damper", "limit", "gravity"])
-def test_switches_are_obeyed_and_told(flag, load):
+def test_switches_are_followed_and_reported(flag, load):
     linkage = load(
         f'<body name="a"><joint stiffness="3" damping="2" range="-1 1" limited="true" springref="5"/>{BALL}</body>',
         extra=f'<option><flag {flag}="disable"/></option>',
@@ -327,7 +327,7 @@ def test_rotors_behind_gears_are_kept(load):
     assert linkage["a"].joint.armature == pytest.approx(0.5 + 9 * 0.2 + 4 * 0.1, rel=1e-15)
 
 
-def test_inertia_of_tendons_is_told(load):
+def test_inertia_of_tendons_is_reported(load):
     tendon = '<tendon><fixed name="t" armature="0.3"><joint joint="j" coef="1"/></fixed></tendon>'
     linkage = load(f'<body name="a"><joint name="j"/>{BALL}</body>', extra=tendon)
     assert any("inertia of 1 tendon (t: 0.3)" in warning for warning in linkage.warnings)

@@ -173,7 +173,7 @@ def test_the_command_refuses_what_is_no_motion(walk_file, capsys):
     assert main(["mocap", str(walk_file[0]), "--from", "2", "--to", "1"]) == 1
 
 
-def test_info_tells_the_motion_and_what_stands_still(tmp_path, capsys):
+def test_info_lists_the_motion_and_what_stands_still(tmp_path, capsys):
     rows = [[0] * 12 for _ in range(51)]
     assert main(["info", str(write(tmp_path, rows)), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["motion"] == pytest.approx(

@@ -162,7 +162,7 @@ def test_orientations_of_any_length_are_made_unit(arm):
     assert stretched[arm.q_slice("shoulder")] == pytest.approx(1e-3 * q[arm.q_slice("shoulder")])  # ours is a copy
 
 
-def test_overflow_is_told(arm, algorithm):
+def test_overflow_is_refused(arm, algorithm):
     state = lw.State(arm.neutral().q, np.full(arm.nv, 1e200))
     with pytest.raises(lw.StateError, match="too large"), np.errstate(all="ignore"):
         lw.forward_dynamics(arm, state, algorithm=algorithm)

@@ -53,7 +53,7 @@ def test_several_chains_have_a_base_each(tmp_path):
     }
 
 
-def test_the_most_occupied_location_is_taken_and_told(tmp_path):
+def test_the_most_occupied_location_is_taken_and_reported(tmp_path):
     lines = []
     for k, (residue, number, name, x) in enumerate(heavy_atoms("GAS")):
         if number == 2 and name == "CB":
@@ -128,7 +128,7 @@ def test_missing_ends_belong_to_the_chain_and_not_to_its_pieces(tmp_path):
     assert [r.name for r in rebuilt.atoms.residues] == ["GLY", "ALA", "SER", "LYS", "GLU", "GLY", "ALA", "SER"]
 
 
-def test_a_file_that_may_be_cut_off_is_told(tmp_path):
+def test_a_file_that_may_be_cut_off_is_reported(tmp_path):
     lines = peptide_lines("GAS")
     whole = lw.molecules.load(write(tmp_path / "whole.pdb", lines))
     assert not whole.report.of("file")
@@ -137,7 +137,7 @@ def test_a_file_that_may_be_cut_off_is_told(tmp_path):
     assert re.fullmatch(r"no END record: whole, or cut off behind atom \w+ of SER A:3", change.what)
 
 
-def test_missing_atoms_and_odd_residues_are_mended_and_told(tmp_path):
+def test_missing_atoms_and_odd_residues_are_mended_and_reported(tmp_path):
     lines = []
     for k, (residue, number, name, x) in enumerate(heavy_atoms("GMK")):
         if (number, name) == (3, "NZ"):
@@ -154,14 +154,14 @@ def test_missing_atoms_and_odd_residues_are_mended_and_told(tmp_path):
     assert molecule.n_torsions == lw.molecules.peptide("GMK", caps=False).n_torsions
 
 
-def test_relaxing_lowers_the_energy_and_is_told(tmp_path):
+def test_relaxing_lowers_the_energy_and_is_reported(tmp_path):
     file = write(tmp_path / "peptide.pdb", peptide_lines())
     plain, relaxed = lw.molecules.load(file), lw.molecules.load(file, relax=True)
     assert relaxed.field().energy(relaxed.state) < plain.field().energy(plain.state) - 10.0
     assert relaxed.report.of("relaxed")
 
 
-def test_protonation_that_is_not_that_of_water_is_told():
+def test_protonation_that_is_not_that_of_water_is_reported():
     """Aspartate, glutamate, lysine and histidine; at pH 7 only histidine's form is a choice."""
     forms = {
         ph: [str(c) for c in lw.molecules.peptide("KHDE", ph=ph).report.of("protonation")] for ph in (1.0, 7.0, 13.0)
@@ -365,7 +365,7 @@ def test_lw_load_says_who_reads_structures(tmp_path):
         lw.load(tmp_path / "protein.pdb")
 
 
-def test_the_command_line_tells_what_came_in(tmp_path, capsys):
+def test_the_command_line_lists_what_came_in(tmp_path, capsys):
     from linkwork.cli import main
 
     file = write(tmp_path / "peptide.pdb", [*peptide_lines("GAS"), line(9, "C1", "LIG", 9, (0, 2, 0), record="HETATM")])

@@ -93,7 +93,7 @@ def flip(file, bit):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_every_single_damage_is_told_or_harmless(whole, tmp_path):
+def test_every_single_damage_is_reported_or_harmless(whole, tmp_path):
     rng = random.Random(7)
     truth = everything(whole)
     end = resumed(shutil.copytree(whole, tmp_path / "resumed"))
@@ -151,7 +151,7 @@ def test_a_run_that_resumes_with_other_kernels_says_so(whole, tmp_path, monkeypa
         resume_run(simulation(), copy)
 
 
-def test_a_folder_that_vanishes_is_told(tmp_path):
+def test_a_folder_that_vanishes_is_reported(tmp_path):
     path, moved = tmp_path / "run", tmp_path / "moved"
 
     def callback(sim, report):

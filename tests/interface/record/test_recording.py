@@ -183,7 +183,7 @@ def test_a_refused_write_names_the_place(tmp_path, model, monkeypatch):
 
 
 @pytest.mark.parametrize("where", ["recorder.write_bundle", "beginning.write_model"])
-def test_a_run_that_cannot_begin_is_not_told_to_resume(tmp_path, model, monkeypatch, where):
+def test_a_run_that_cannot_begin_is_not_advised_to_resume(tmp_path, model, monkeypatch, where):
     """Also when the disk is full at its first frame or checkpoint, before the recording stands."""
 
     def refuse(*anything, **options):
@@ -196,7 +196,7 @@ def test_a_run_that_cannot_begin_is_not_told_to_resume(tmp_path, model, monkeypa
     assert os.listdir(tmp_path) == []
 
 
-def test_a_full_disk_is_told_and_what_was_committed_stays(tmp_path, model):
+def test_a_full_disk_is_reported_and_what_was_committed_stays(tmp_path, model):
     """The system itself refuses to let files grow beyond a limit, as a full disk would, in the middle of a run."""
     pytest.importorskip("resource", reason="this system limits no files")
     program = f"""
@@ -291,7 +291,7 @@ DAMAGE.remove(("scalars/energy", "gone"))  # a chunk without a file lies before 
 
 
 @pytest.mark.parametrize(("part", "how"), DAMAGE)
-def test_damage_is_told_where_it_is_met(tmp_path, model, part, how):
+def test_damage_is_reported_where_it_is_met(tmp_path, model, part, how):
     path = record(tmp_path / "run", model, frames=5)
     file = path / part
     if file.is_dir():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.core.units import MOLECULAR, told_in, unit, units_of
+from linkwork.core.units import MOLECULAR, given_in, unit, units_of
 from linkwork.scene.plots.joints import joint_panels
 from linkwork.scene.plots.motion import motion_panels
 from linkwork.scene.plots.panel import fitting_unit
@@ -43,7 +43,7 @@ def test_units_fit_the_size(size, expected):
 def test_runs_of_molecules_are_shown_in_their_units():
     assert units_of({"field_kind": "CompiledField"})["s"] == "ps"
     assert units_of({"field_kind": None}) == units_of({}) == {}
-    with told_in(MOLECULAR):
+    with given_in(MOLECULAR):
         assert fitting_unit(1e-3, "m") == (1.0, "nm")
         assert unit("rad or m") == "rad or nm"
         assert unit("rad/s² or m/s²") == "rad/ps² or nm/ps²"

@@ -162,7 +162,7 @@ def test_loops_run_by_the_clock(model, in_process):
     assert not device.force.any()
 
 
-def test_a_simulation_that_fails_lets_the_hand_go_and_tells(model):
+def test_a_simulation_that_fails_lets_the_hand_go_and_is_reported(model):
     sim = lw.FullDynamics(model, model.neutral())
     device = lw.haptics.Pointer()
     grasp = lw.haptics.grasp(sim, 25, device, watchdog=0.05, fade=0.05)
@@ -293,7 +293,7 @@ def shell(*arguments):
     return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
 
 
-def test_command_tells_how_the_loops_ran():
+def test_command_reports_how_the_loops_ran():
     result = shell("haptics", "--stats", "--joints", "50", "--seconds", "0.3", "--rate", "500", "--sleep")
     assert result.returncode == 0, result.stderr
     for word in ("50 joints", "coupling", "simulation", "devices", "99.9 %", "missed"):

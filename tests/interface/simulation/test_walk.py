@@ -10,7 +10,7 @@ from linkwork.scenarios.walker.gait import FALLEN, Walker
 from linkwork.scenarios.walker.simulation import WalkerSimulation
 
 
-def test_walk_tells_the_gait_and_draws_it(tmp_path, capsys):
+def test_walk_prints_the_gait_and_draws_it(tmp_path, capsys):
     pytest.importorskip("matplotlib", reason="draws")
     assert main(["walk", "--steps", "4", "--out", str(tmp_path)]) == DONE
     said = capsys.readouterr().out

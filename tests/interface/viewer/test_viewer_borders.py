@@ -53,7 +53,7 @@ def test_what_a_page_is_opened_with(model, wrong):
     assert threading.active_count() <= threads
 
 
-def test_what_a_page_is_told_to_do(model):
+def test_what_a_page_is_asked_to_do(model):
     sim = lw.FullDynamics(model, model.neutral())
     with lw.view(sim, h=1e-3, port=0) as viewer:
         for wrong in (*WRONG.values(), 0, -1, True):

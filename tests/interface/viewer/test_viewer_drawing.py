@@ -90,7 +90,7 @@ def test_bodies_without_shapes_get_bones():
     assert abs(corners[:, 2].max()) < 0.1
 
 
-def test_a_mesh_that_cannot_be_read_is_told_and_replaced(tmp_path):
+def test_a_mesh_that_cannot_be_read_is_reported_and_replaced(tmp_path):
     broken = tmp_path / "broken.stl"
     broken.write_bytes(b"not a mesh")
     linkage = lw.Linkage("broken")

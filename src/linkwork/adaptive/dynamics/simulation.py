@@ -33,7 +33,7 @@ from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import flag, not_negative, one_of, positive, whole
 from linkwork.core.messages.deprecation import old_attribute, once_positional
 from linkwork.core.turns import in_turn
-from linkwork.core.units import told_in, unit
+from linkwork.core.units import given_in, unit
 from linkwork.dynamics.inputs import as_model
 from linkwork.dynamics.quantities.motion import Energy
 from linkwork.environment.water import Water, integrator_in_water
@@ -329,7 +329,7 @@ class AdaptiveDynamics(Dynamics):
         if cause is None:
             run, moving, wrench = self._tree.run, self._moving.arrays, self._loads.wrench
             vectors = {"state.q": run.q, "state.v": run.v, "effort": run.effort}
-            with told_in(self.units):
+            with given_in(self.units):
                 cause = explain_step(self.model, "adaptive dynamics", status, moving, wrench, body, vectors)
         raise StateError(f"at {self.time:.6g} {unit('s', self.units)}, step {self.steps_done}: {cause}{advice}")
 

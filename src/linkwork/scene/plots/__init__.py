@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from linkwork.core.units import told_in
+from linkwork.core.units import given_in
 from linkwork.errors import LinkworkError, MissingExtraError
 from linkwork.record.recording import Recording
 from linkwork.scene.plots.joints import effort_panels, joint_panels, sensor_panels
@@ -63,7 +63,7 @@ def save_plot(
         axes.tick_params(which="both", labelsize=8)
         axes.grid(color="0.92")
         axes.set_axisbelow(True)
-        with told_in(recording.units):
+        with given_in(recording.units):
             panel.draw(axes)
     figure.savefig(path, dpi=130)
     return [panel.title for panel in panels]

@@ -7,7 +7,7 @@ from typing import Any
 
 from linkwork.core.messages.deprecation import warn_of_old
 from linkwork.core.messages.names import did_you_mean_or_list
-from linkwork.core.units import told_in, unit
+from linkwork.core.units import given_in, unit
 from linkwork.scene.methods import METHODS
 from linkwork.scene.obstacles import CONTACT, OBSTACLE
 from linkwork.scene.reading import checks as must_be
@@ -138,7 +138,7 @@ def check_scene(data: Mapping[str, Any], faults: Faults) -> dict[str, Any]:
             faults.add((name,), f"there is no key '{name}'{did_you_mean_or_list(name, known)}")
     tables = {name: _as_table(data.get(name, {}), name, faults) for name in TABLES}
     lists = {name: _as_list(data.get(name, []), name, faults) for name in LISTS}
-    with told_in(units_of_scene(tables)):
+    with given_in(units_of_scene(tables)):
         return _check_tables(data, tables, lists, faults)
 
 

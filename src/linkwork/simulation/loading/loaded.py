@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import dimensions, numbers, shown
-from linkwork.core.units import told_in
+from linkwork.core.units import given_in
 from linkwork.dynamics.inputs import as_finite, as_model
 from linkwork.errors import StateError
 from linkwork.model.model import Model
@@ -37,7 +37,7 @@ class Loaded:
         """Warns, once per step length and change of motors, where explicit joint forces are too stiff for the step."""
         self._checked_steps.add(h)
         if integrator in REACH and not (implicit_joints and integrator == "semi_implicit_euler"):
-            with told_in(getattr(self, "units", {})):
+            with given_in(getattr(self, "units", {})):
                 warn_of_stiff_joints(self.model, state, self._joints.motor, integrator, h)
 
     @property

@@ -56,7 +56,7 @@ class BodyList:
 
     def __init__(self, gui: Any, model: Model, choose: Callable[[int], None]):
         self._model, self._choose = model, choose
-        self._is_telling = False
+        self._is_describing = False
         with gui.add_folder("Bodies", expand_by_default=False):
             self._search = gui.add_text("Search", "")
             self._list = gui.add_dropdown("Selected", self._names(""), initial_value=NONE)
@@ -81,12 +81,12 @@ class BodyList:
         self._list.value = keep
 
     def _picked(self, event: Any) -> None:
-        if not self._is_telling and self._list.value in self._list.options:
+        if not self._is_describing and self._list.value in self._list.options:
             self._choose(-1 if self._list.value == NONE else self._model.body(self._list.value))
 
-    def tell(self, body: int) -> None:
+    def describe(self, body: int) -> None:
         """Says what the chosen body is."""
-        self._is_telling = True
+        self._is_describing = True
         try:
             name = NONE if body < 0 else self._model.body_names[body]
             if name not in self._list.options:
@@ -94,7 +94,7 @@ class BodyList:
             self._list.value = name
             self._about.content = "Click a body, or choose one here." if body < 0 else about(self._model, body)
         finally:
-            self._is_telling = False
+            self._is_describing = False
 
 
 def about(model: Model, body: int) -> str:
