@@ -109,13 +109,15 @@ class ContactArrays(NamedTuple):
     step_start_q: Float1  # (nq of the model,) where a step that is shortened began, all its parts together
     step_start_v: Float1  # (nv of the model,)
     step_start_momentum: Float2  # (n, 6)
-    saved_totals: Float2  # (3, 10) `totals` there, where its last part began, and where the last way of that began
-    settings: Float1
-    counts: Int1
-    totals: Float1
-    balance: Float1  # of `balance`
-    calls: Int1  # (5,) addresses of kernels that steps call (`calling`), found before the first step; 0: there is none
-    turns: Int1  # (9,) steps, and updates between them
+    saved_totals: Float2  # (3, TOTALS) `totals` there, where its last part began, and where the last way of that began
+    settings: Float1  # (SETTINGS,)
+    counts: Int1  # (COUNTS,)
+    totals: Float1  # (TOTALS,)
+    balance: Float1  # (BALANCE,) of `balance`
+    calls: (
+        Int1  # (CALLS,) addresses of kernels that steps call (`calling`), found before the first step; 0: there is none
+    )
+    turns: Int1  # (TURNS,) steps, and updates between them
     region: Int1  # table of the region that is updated; of no rows where there is none
     choice: Float1  # by which it is chosen: of `adaptive.dynamics.region.choice`
 
