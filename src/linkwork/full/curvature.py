@@ -6,8 +6,9 @@ its axes, and K the stiffness of a spring there,
     E = Σ -f · c + K u·u,        u = v + ω x r,   c = a_v + a_ω x r + ω x u
 
 is what forces held by the world give; wrenches fixed in bodies and torques held by the world give -F · a. Springs of joints
-with one freedom give k x². This is the matrix of `statics.sweeps`, with x on both sides. The way through the joints is that
-of inverse dynamics (`derivatives.seeds`). Springs of ball and free joints are second differences of their gradient along x.
+with one freedom give k x². This is the matrix of `statics.elimination.sweeps`, with x on both sides. The way through
+the joints is that of inverse dynamics (`derivatives.sweeps.seeds`). Springs of ball and free joints are second differences
+of their gradient along x.
 """
 
 from __future__ import annotations

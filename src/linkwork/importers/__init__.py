@@ -38,8 +38,8 @@ def load_file(path: str | Path, **options: Any) -> Linkage:
     options: for URDF and MJCF `missing_meshes`, what becomes of meshes that are not there: "skip" leaves them out,
     "capsule" takes a capsule where the mass of the body lies, "error" refuses the file; by default they are kept by name,
     touch nothing, and a warning names them where they are needed. For URDF also `floating`, `strict` and `repair`, see
-    `importers.urdf.load_urdf`; for motion capture `unit`, `mass`, `masses` and more, see `importers.bvh.load_bvh` and
-    `importers.asf.load_asf`.
+    `importers.urdf.reader.load_urdf`; for motion capture `unit`, `mass`, `masses` and more, see
+    `importers.mocap.bvh.load_bvh` and `importers.mocap.asf.load_asf`.
     """
     suffix = PurePath(path).suffix.lower() if isinstance(path, str | PurePath) else ""
     if suffix in (".sdf", ".world", ".xacro", ".usd", ".usda", ".usdz"):

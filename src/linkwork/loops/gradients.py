@@ -42,7 +42,7 @@ from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.spatial.matrices import motion_matrix
 
-STAGE_GAP = 0.3  # [rad or m] by which stages of a step may open loops, as in `simulation.loop_forces`
+STAGE_GAP = 0.3  # [rad or m] by which stages of a step may open loops, as in `constrained.loop_forces`
 SEED, TURNED = 20_260_101, 1e-9  # of a second place of the joints; what the blocked directions may turn by
 
 

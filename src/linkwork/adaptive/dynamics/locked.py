@@ -1,7 +1,7 @@
 """Adaptive runs backwards: steps of one linkage in which the joints that are not active are locked.
 
 A locked joint neither moves nor answers: it has the armature LOCKED here, no spring and no damper. Where it stands matters,
-and has a gradient. Joints that leave the region are stopped by impulses (`simulation.stopping`); velocities of those that
+and has a gradient. Joints that leave the region are stopped by impulses (`constrained.stopping`); velocities of those that
 stay become
 
     v⁺ = M_ss⁻¹ (M v)_s

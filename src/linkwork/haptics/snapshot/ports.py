@@ -6,7 +6,7 @@ With a the acceleration of a body under everything that acts on it, K the answer
     a(w) = a + Σ_j K_j (w_j - w_j now)                    linear in what the hands do
     f(w) = I a(w) + V x* I V - w = f₀ + I Σ_j K_j w_j - w weight, other loads and joint reactions       (3)  docs/haptics.md
 
-in the axes of the world and about the points held. K is not formed: a tree of segments (`dynamics.path_segments`) gives
+in the axes of the world and about the points held. K is not formed: a tree of segments (`paths.path_segments`) gives
 K w in O(k) for k hands, and is made in O(k log(n/k)) once the coefficients are up to date.
 """
 

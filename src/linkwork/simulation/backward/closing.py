@@ -1,4 +1,4 @@
-"""The end of a step of a closed linkage, backwards: what closed its loops again (`simulation.loop_forces.close_loops`).
+"""The end of a step of a closed linkage, backwards: what closed its loops again (`constrained.loop_forces.close_loops`).
 
 The step left (q', v'), with gaps and slips. With M at q', J' and J the rows of the loops there and where they are closed,
 

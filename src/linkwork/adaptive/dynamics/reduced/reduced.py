@@ -71,10 +71,10 @@ class Reduced(NamedTuple):
     coupled_place: Int1  # (e,) and in q
     coupled_dual: Float2  # (e, 6) wrench on the body, in its frame, that is a unit effort on the joint
     offset: Float1  # (c,) what the sums of coordinates are to be
-    stops: Int1  # (n,) of `simulation.stopping`; at other times scratch
+    stops: Int1  # (n,) of `constrained.stopping`; at other times scratch
     pressed: Float2  # (n, 6) what contacts of moving bodies do to the pieces, of `region.squeezing`
     at_rest: Float1  # (3,) zeros
-    counts: Int1
+    counts: Int1  # (COUNTS,)
 
 
 reduced_of = reader(Reduced, Plan, Mechanism, Coefficients, Run)
