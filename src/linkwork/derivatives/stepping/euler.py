@@ -24,7 +24,7 @@ from linkwork.derivatives.stepping.free_joints import FreeJoints, MoveGradients
 from linkwork.derivatives.stepping.joint_laws import JointLaws
 from linkwork.derivatives.stepping.step_gradients import UNSEEN, Linearized, Seen, StepGradients, StepMap
 from linkwork.derivatives.stepping.world_loads import WorldLoads
-from linkwork.derivatives.sweeps.joint_pieces import springs_adjoint
+from linkwork.derivatives.sweeps.joint_parts import springs_adjoint
 from linkwork.derivatives.sweeps.kinematic_sweeps import spring_pulls
 from linkwork.dynamics.api import forward_dynamics
 from linkwork.dynamics.inputs import NO_WRENCHES
