@@ -97,7 +97,7 @@ class Moving(NamedTuple):
     load: Float2  # (k, 16) held by the world; the first counts[LOADS] act
     load_body: Int1  # (k,)
     wet: Float2  # (m, 15) of `environment.wet_columns`; no rows where there is no fluid
-    wet_body: Int1  # (m,) body that each row is a piece of, or -1: welded to the world
+    wet_body: Int1  # (m,) body that each row moves with, or -1: welded to the world
     water: Float1  # (15,) numbers of the fluid
     current: Float2  # (m, 4) height and velocity of the stream
     # where it is

@@ -152,7 +152,7 @@ class Updates:
     def idle(self, every: int) -> int:
         """How many updates after the present one are sure to change nothing, for all joints are active until then.
 
-        Steps go on through these in one call: one that is cut into pieces costs a part of an evaluation per piece.
+        Steps go on through these in one call: each part of one that is cut costs a part of an evaluation.
         """
         counts = self._sim._tree.run.counts
         if self._contact is not None or counts.item(ACTIVE_COUNT) < self._sim._tree.plan.nodes.shape[0]:

@@ -148,12 +148,12 @@ class ContactState:
         f = self.finder
         return (*own, ca.SearchNumbers(f.pairs, f.numbers, f.query), f.table, f.volumes, f.scratch)
 
-    def follow_region(self, piece: IntArray, pose: FloatArray) -> None:
-        """The search reads the poses of nodes from `piece` and `pose`, with which the moving linkage was gathered.
+    def follow_region(self, group: IntArray, pose: FloatArray) -> None:
+        """The search reads the poses of nodes from `group` and `pose`, with which the moving linkage was gathered.
 
         Steps from now on stop after one in which contacts began or broke.
         """
-        self.arrays = self.arrays._replace(node_body=piece, pose=pose)
+        self.arrays = self.arrays._replace(node_body=group, pose=pose)
         self.arrays.counts[ca.STOPS_AT_CHANGES] = 1
 
     def update_between_steps(self, region: IntArray, choice: FloatArray) -> None:
