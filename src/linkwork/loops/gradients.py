@@ -61,7 +61,7 @@ class ClosedPull:
         solver = loop_solver(model)
         solve_dca(solver, state.q, state.v, as_effort(model, effort), np.zeros((0, 6)))
         self.factors = Factors(
-            self.system.matrix(solver_paths(solver), solver.assembly.leaf), self.system.free_answers()
+            self.system.matrix(solver_paths(solver), solver.assembly.leaf), self.system.free_responses()
         )
         self.reactions = solution.reactions  # T λ of each loop, in B
         self.loop_wrenches = reaction_wrenches(self.plan, self.system, self.reactions)  # on the bodies, (n, 6)

@@ -1,8 +1,8 @@
 """Adaptive runs backwards: steps of one linkage in which the joints that are not active are locked.
 
-A locked joint neither moves nor answers: it has the armature LOCKED here, no spring and no damper. Where it stands matters,
-and has a gradient. Joints that leave the region are stopped by impulses (`constrained.stopping`); velocities of those that
-stay become
+A locked joint neither moves nor responds: it has the armature LOCKED here, no spring and no damper. Where it stands
+matters, and has a gradient. Joints that leave the region are stopped by impulses (`constrained.stopping`); velocities of
+those that stay become
 
     v⁺ = M_ss⁻¹ (M v)_s
 

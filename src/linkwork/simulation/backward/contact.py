@@ -249,16 +249,16 @@ class _ContactImpulses:
         then = Moving(self.model, State(self.before.q, v))
         u, before = self.rows(then.twists, v), self.rows(self.at.twists, self.before.v)
         by_u, by_impulse = self._laws(u)
-        answers = np.empty((self.count, self.count))
+        responses = np.empty((self.count, self.count))
         for k, unit in enumerate(np.eye(self.count)):
             force, efforts = self.pushes(unit)
             _, row = self.at.back(None, self.on_bodies(force))
             solved = pull(row + efforts)
-            answers[:, k] = self.rows(solved.wrenches, solved.effort)
-        given = answers @ np.concatenate([self.found.impulse.ravel(), self.found.limit_impulse])
+            responses[:, k] = self.rows(solved.wrenches, solved.effort)
+        given = responses @ np.concatenate([self.found.impulse.ravel(), self.found.limit_impulse])
         bias = self._biases(u, before, float(np.abs(given).max()))
         g = self.rows(by_wrenches, by_efforts) / h
-        A = by_impulse + by_u @ answers
+        A = by_impulse + by_u @ responses
         y = np.linalg.lstsq(A.T, g, rcond=SMALL_PART)[0]
         by_bias = np.zeros(self.count)
         normal = np.concatenate([3 * np.arange(m), np.arange(3 * m, self.count)])

@@ -1,7 +1,7 @@
 """Couplings of joints in the step: rows Σ c q = offset on joint coordinates, behind those of loops in the same system.
 
-The force λ of a coupling is the effort λ c on each of its joints (`joint_rows`). With contact, how the linkage answers a
-unit force comes from the articulated inertias that `aba` left behind:
+The force λ of a coupling is the effort λ c on each of its joints (`joint_rows`). With contact, how the linkage responds
+to a unit force comes from the articulated inertias that `aba` left behind:
 
     up:    u = c - Sᵀp,  p_λ += Xᵀ (p + U D⁻¹ u)          down:  a' = X a_λ,  x = D⁻¹ (u - Uᵀ a'),  a = a' + S x
 
@@ -89,8 +89,8 @@ def unmet_couplings(table):
 
 
 @routine
-def answer_to_coupling(table, k, count):
-    """What a unit force of coupling k does: accelerations of `count` listed bodies in `answer`, of joints in `change`."""
+def response_to_coupling(table, k, count):
+    """What a unit force of coupling k does: accelerations of `count` listed bodies in `response`, of joints in `change`."""
     s = moving_of(table)
     x = constraints_of(table)
     forget_drives(x)  # those of the last solution
@@ -104,8 +104,8 @@ def answer_to_coupling(table, k, count):
 def project_couplings(table):
     """How the linkage moves along the efforts of its couplings: vectors ŷ with M_c⁻¹ = M⁻¹ - Σ ŷ ŷᵀ.
 
-    M_c⁻¹ answers impulses with the joints coupled. ŷ_k = (y_k - Σ ŷ_l (E_k ŷ_l)) / √(E_k ŷ_k), l < k, with y_k = M⁻¹E_kᵀ:
-    Gram and Schmidt's method in the metric of M. A coupling that says what those before say gets ŷ = 0. Joints are in
+    M_c⁻¹ is the response to impulses with the joints coupled. ŷ_k = (y_k - Σ ŷ_l (E_k ŷ_l)) / √(E_k ŷ_k), l < k, with
+    y_k = M⁻¹E_kᵀ: Gram and Schmidt's method in the metric of M. A coupling that says what those before say gets ŷ = 0. Joints are in
     `coupled_change` (c, nv), bodies in their frames in `coupled_response` (c n, 6). Cost: O(c n + c² n).
     """
     s = moving_of(table)
@@ -114,7 +114,7 @@ def project_couplings(table):
     for i in range(n):
         x.members[i] = i
     for k in range(x.offset.shape[0]):
-        answer_to_coupling(table, k, n)
+        response_to_coupling(table, k, n)
         whole = coupled_sum(x, k, x.change)
         for l in range(k):  # noqa: E741
             along = coupled_sum(x, k, x.coupled_change[l])

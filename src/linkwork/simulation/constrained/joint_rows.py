@@ -1,7 +1,7 @@
 """J M⁻¹ Jᵀ of the rows of loops and couplings, from what their forces leave on the joints between them and the world.
 
 A unit force of a row goes up from the bodies or joints that it acts on (`responses`) and leaves y = u on each joint that
-it passes. M⁻¹ is the sum of what all joints answer by themselves, D⁻¹ being that of one joint, so
+it passes. M⁻¹ is the sum of what all joints respond by themselves, D⁻¹ being that of one joint, so
 
     J M⁻¹ Jᵀ = Σ_joints  y_jᵀ D_j⁻¹ y_j                                                  (7) theory/loops.md
 

@@ -91,7 +91,7 @@ def gather_trees(table, reduced):
 
 @routine
 def gather_loops(table, plan, c, run, reduced):
-    """Ends of loops on the groups of their bodies. A loop inside one group stays: its rows answer nothing, and count as
+    """Ends of loops on the groups of their bodies. A loop inside one group stays: its rows respond to nothing, and count as
     redundant."""
     x = constraints_of(table)
     count = 0
