@@ -42,7 +42,7 @@ COUNTS = 21
 POTENTIAL_OFFSET = 0  # [J] energy of what does not move
 RTOL, ATOL, PROPOSED_STEP, ERROR, PASSED, SUBSTEP, ERROR_BEFORE = range(1, 8)  # of substeps with error control
 MU, WEIGHT, KINETIC_START, POTENTIAL_START, BEST, RESIDUAL, ALLOWED = range(8, 15)  # of implicit equations
-PROPOSED_STEP_BEFORE = 15  # [s] the substep that was wished for when the step began
+PROPOSED_STEP_BEFORE = 15  # [s] the substep that was proposed when the step began
 SMALL_MATRIX = 16  # 30 numbers
 # Of variational steps. [J] made and not given back yet; largest kinetic energy so far; kinetic energy when that was counted
 # last, work since then, steps, and what they seem to have made; energy within the last step with half of its work.

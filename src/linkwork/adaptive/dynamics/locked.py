@@ -43,7 +43,7 @@ Weights = Callable[[int], FloatArray]
 
 
 class Looked(NamedTuple):
-    """What is kept of a step beside the state after it: what pressed, and how long a substep the integrator wishes for."""
+    """What is kept of a step beside the state after it: what pressed, and how long a substep the integrator proposes."""
 
     pressed_contacts: Found | None
     proposed: float

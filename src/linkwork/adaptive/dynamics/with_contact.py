@@ -8,7 +8,7 @@ from linkwork.adaptive import workspace as ws
 from linkwork.adaptive.dynamics.reduced.gather import body_in_group
 from linkwork.adaptive.dynamics.reduced.reduced import FIRST_FORCE, GROUPS, PRESSED, WORLD, joint_pose, reduced_of
 from linkwork.adaptive.dynamics.region.choice import MANY, NOT_READY, READY
-from linkwork.adaptive.dynamics.region.choice import PATIENCE as CHOSEN_PATIENCE
+from linkwork.adaptive.dynamics.region.choice import TIMEOUT as CHOSEN_TIMEOUT
 from linkwork.adaptive.dynamics.region.region import (
     ASSEMBLE,
     BEGIN,
@@ -89,7 +89,7 @@ def perform_with_contact(table, moving, task, joint, settings):
         counts = contact_arrays_of(moving).counts
         if counts[CHANGED] != 0:
             run_of(table).counts[ws.ACTIVATED] = MANY
-        counts[CHANGED], counts[BREAK_TIMEOUT] = 0, int(settings[CHOSEN_PATIENCE])
+        counts[CHANGED], counts[BREAK_TIMEOUT] = 0, int(settings[CHOSEN_TIMEOUT])
         counts[UPDATE_TIMEOUT] = counts[BREAK_TIMEOUT]
     if task == ASSEMBLE or (task == UPDATE and settings[READY] == NOT_READY):
         renew_contact_forces(table, moving)

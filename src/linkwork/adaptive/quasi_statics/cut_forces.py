@@ -2,7 +2,8 @@
 
 The cut forces f of all loops solve K f = -(a₀ + 2 g / h²), with a₀ the accelerations of the loops' ends along the
 constraints under the present loads, K their responses to unit forces, and g the gaps, which the step ½ h² q̈ then closes.
-Both come from path queries: O(p² log n + p³) for p constraints. The bound on the error is that of the solve with these loads.
+Both come from path queries: O(p² log n + p³) for p constraints. The bound on the error is that of the solve with these
+loads.
 """
 
 from __future__ import annotations

@@ -322,7 +322,7 @@ def body_block(table, source, target, out):
 
 
 @routine
-def respond_all(table, leaves, out):
+def responses_of_pairs(table, leaves, out):
     """Acceleration of body r for unit wrenches on body c, for all pairs: out (6 m, 6 m), symmetric.
 
     leaves (m,): BODY nodes; -1 is the world, whose rows and columns stay zero. One climb per column, one descent per pair:
@@ -345,8 +345,8 @@ def respond_all(table, leaves, out):
 
 @kernel
 def response_matrix(table, leaves, out):
-    """J M⁻¹ Jᵀ over pairs of bodies, as `respond_all`."""
-    respond_all(table, leaves, out)
+    """J M⁻¹ Jᵀ over pairs of bodies, as `responses_of_pairs`."""
+    responses_of_pairs(table, leaves, out)
 
 
 @inlined

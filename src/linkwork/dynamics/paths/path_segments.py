@@ -7,9 +7,9 @@ bodies, and nodes where paths meet) a path is a chain of nodes, which are linear
     d_u = R u + Tᵀ d_t       what comes down: accelerations of their carriers, forces of their handles       (2)
 
 because joints respond to each other alike (J M⁻¹ Jᵀ is symmetric). T and R come from one climb and one descent of the
-segment for each number of u. Stations of bodies and of sums carry six numbers: a wrench up, an acceleration down. A station where
-two clusters are joined gets (c₁, g) from the upper one and (g, c₂) from the lower one, with g the change of the gap that
-the joint has to close:
+segment for each number of u. Stations of bodies and of sums carry six numbers: a wrench up, an acceleration down. A
+station where two clusters are joined gets (c₁, g) from the upper one and (g, c₂) from the lower one, with g the change
+of the gap that the joint has to close:
 
     u = (c₁, c₂) + N g       d_g = Nᵀ d_u - W g                                                              (3)
 

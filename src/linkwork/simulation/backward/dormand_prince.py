@@ -1,6 +1,6 @@
 """A step by Dormand and Prince's method, backwards: its substeps, whose lengths are held, in the opposite order.
 
-The lengths are found anew by the controller of `simulation.integrators.dormand_prince`, from the one it wished for before
+The lengths are found anew by the controller of `simulation.integrators.dormand_prince`, from the one it proposed before
 the step.
 """
 
@@ -46,7 +46,7 @@ class DormandPrinceStep(StepMap):
         self.method = RungeKutta(Accelerations(sim), Charts(sim.model), rows, STAGES[LAST])
 
     def remember(self, sim: Any) -> float:
-        """How long a substep the controller wishes for [s]."""
+        """How long a substep the controller proposes [s]."""
         return float(sim.view.moving.numbers[PROPOSED_STEP])
 
     def back(

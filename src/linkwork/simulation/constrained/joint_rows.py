@@ -13,7 +13,7 @@ from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.aba import D_D, DINV
 from linkwork.model.layout import DOF, HELICAL, INERTIA, KIND, PARENT, V
 from linkwork.simulation.constrained.constraints import constraints_of
-from linkwork.simulation.constrained.coupling_forces import forget_drives
+from linkwork.simulation.constrained.coupling_forces import clear_coupling_efforts
 from linkwork.simulation.constrained.responses import mark_more_paths, mark_paths, push_up, unmark_members
 from linkwork.simulation.moving import moving_of
 from linkwork.spatial.inertia import rigid_lower
@@ -37,7 +37,7 @@ def row_matrix(table):
     for k in range(x.ends.shape[0]):
         for r in range(x.first_row[k], x.first_row[k + 1]):
             push_loop_row(s, x, k, r)
-    forget_drives(x)  # those of the last solution
+    clear_coupling_efforts(x)  # those of the last solution
     for k in range(x.offset.shape[0]):
         for e in range(x.coupled_first[k], x.coupled_first[k + 1]):
             if x.coupled_body[e] >= 0:

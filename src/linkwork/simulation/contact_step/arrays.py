@@ -41,11 +41,11 @@ STEP, ALL_ENERGY_LOST, TOTALS = range(7, 10)
 # Entries of `balance`: energies [J] and power of loads [W] where the step began, work of pushing apart in it; the length of
 # parts that the next step may begin with [s], 0: as long as it is; which bodies pressed hardest in a part that failed;
 # what the last part gained, and the kinetic energy at its end.
-KINETIC_START, BY_FORCES, ENERGY_START, POWER_START, PUSH_WORK, LENGTH_WISH = range(6)
+KINETIC_START, BY_FORCES, ENERGY_START, POWER_START, PUSH_WORK, PROPOSED_LENGTH = range(6)
 WORST_A, WORST_B, WORST_SHAPE, GAIN, KINETIC_END = range(6, 11)
 # CORRECTION of steps in one part; two of Moving.numbers before a part; whether there was contact in the last part.
 # Energy of springs where the step began [J]; length of the last part of the last step [s].
-CORRECTED, PART_WISH, PART_DEBT, HAD_CONTACT, SPRINGS_START, LAST_PART, BALANCE = range(11, 18)
+CORRECTED, PART_PROPOSED, PART_DEBT, HAD_CONTACT, SPRINGS_START, LAST_PART, BALANCE = range(11, 18)
 SOLVED, SOLVED_AND_PLACED = 1.0, 2.0  # values of HAD_CONTACT: poses in `work` and `world` are those of the end
 STEP_TOTALS, PART_TOTALS, PATH_TOTALS = range(3)  # rows of `saved_totals`
 # Columns of `recent`: pair of shapes, of a limit its negative number twice; steps since it pressed.
@@ -56,7 +56,7 @@ MOST_RECENT = 512  # pairs
 TRY, OWN_STEP, FIND, CHECK_PATH, SOLVE, CALLS = range(6)
 IMPULSES, PUSH = range(2)  # what the solver is called for
 MOST_SWITCHED = 4  # motors that change their law after an evaluation, before another one is made
-DRIVE, RESISTS, FREE_QDD, EVALUATED = range(4)  # rows of `evaluated`
+JOINT_EFFORT, EFFECTIVE_ARMATURE, FREE_QDD, EVALUATED = range(4)  # rows of `evaluated`
 # Entries of `turns`: the method that ended the last step, and steps of this call that are left; whether a step in which
 # contacts begin is taken back for an update of the region, how often the present one was, and whether one began in it.
 # Where steps and updates of an active region are made in turns: steps between two updates, 0: none is made here; steps

@@ -44,7 +44,7 @@ def try_integrator(table, h):
     s = moving_of(table)
     t = contact_arrays_of(table)
     method = s.counts[mv.METHOD]
-    wish, debt = s.numbers[mv.PROPOSED_STEP], s.numbers[mv.ENERGY_DEBT]
+    proposed, debt = s.numbers[mv.PROPOSED_STEP], s.numbers[mv.ENERGY_DEBT]
     soon = SOON * h if s.counts[mv.NEVER_WHIPS] == 0 else h  # then steps in which bodies meet are not cut
     left, span, status, by, last, parts, bounced = h, h, mv.OK, method, h, 0, 0
     while status == mv.OK and left > 0.0:
@@ -87,7 +87,7 @@ def try_integrator(table, h):
     s.counts[mv.METHOD], s.counts[mv.KEEPS_MOMENTUM] = method, 0
     if status != mv.OK:
         take_back_part(s, t)
-        s.numbers[mv.PROPOSED_STEP], s.numbers[mv.ENERGY_DEBT] = wish, debt
+        s.numbers[mv.PROPOSED_STEP], s.numbers[mv.ENERGY_DEBT] = proposed, debt
     t.turns[ca.ENDED_BY] = by
     return status
 

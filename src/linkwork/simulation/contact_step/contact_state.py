@@ -176,11 +176,11 @@ class ContactState:
         since, made, updates, failed = turns[ca.SINCE : ca.UPDATE].tolist()
         return since, made, updates, failed
 
-    def watch(self, patience: int) -> None:
-        """No contact has changed since now. patience: steps without impulse after which one has broken, and steps from now
+    def watch(self, timeout: int) -> None:
+        """No contact has changed since now. timeout: steps without impulse after which one has broken, and steps from now
         on in which changes wait."""
         counts = self.arrays.counts
-        counts[ca.CHANGED], counts[ca.BREAK_TIMEOUT], counts[ca.UPDATE_TIMEOUT] = 0, patience, patience
+        counts[ca.CHANGED], counts[ca.BREAK_TIMEOUT], counts[ca.UPDATE_TIMEOUT] = 0, timeout, timeout
 
     def grow(self) -> None:
         """Makes room for what the last step would have needed; the table is to be described anew.

@@ -41,7 +41,7 @@ def begin_part_of(table, h, length):
     save_state(s, t.part_start_q, t.part_start_v, t.part_start_momentum)
     for k in range(t.totals.shape[0]):
         t.saved_totals[ca.PART_TOTALS, k] = t.totals[k]
-    t.balance[ca.PART_WISH], t.balance[ca.PART_DEBT] = s.numbers[mv.PROPOSED_STEP], s.numbers[mv.ENERGY_DEBT]
+    t.balance[ca.PART_PROPOSED], t.balance[ca.PART_DEBT] = s.numbers[mv.PROPOSED_STEP], s.numbers[mv.ENERGY_DEBT]
     t.balance[ca.HAD_CONTACT] = 0.0
     t.settings[ca.CORRECTION] = t.balance[ca.CORRECTED] * (length / h)
 
@@ -64,7 +64,10 @@ def end_part(table, h, left, length, status):
             note_worst(t.balance, contacts_of(table))
             take_back_contacts(contacts_of(table))
             take_back_part(s, t)
-            s.numbers[mv.PROPOSED_STEP], s.numbers[mv.ENERGY_DEBT] = t.balance[ca.PART_WISH], t.balance[ca.PART_DEBT]
+            s.numbers[mv.PROPOSED_STEP], s.numbers[mv.ENERGY_DEBT] = (
+                t.balance[ca.PART_PROPOSED],
+                t.balance[ca.PART_DEBT],
+            )
     commit_impulses(table, status == mv.OK)
     if status == mv.OK:
         if had_contact:
@@ -98,21 +101,21 @@ def commit_impulses(table, stands):
 def end_parts(s, t, h, length, status):
     """The end of a step, in parts or not."""
     t.settings[ca.CORRECTION] = t.balance[ca.CORRECTED]
-    t.balance[ca.LENGTH_WISH] = 0.0
+    t.balance[ca.PROPOSED_LENGTH] = 0.0
     t.totals[ca.STEP] = h
     if status != mv.OK:
         take_back_step(s, t)
     elif length < h:
         t.totals[ca.SHORTENED] += 1.0
-        t.balance[ca.LENGTH_WISH] = 2.0 * length if 2.0 * length < h else 0.0
+        t.balance[ca.PROPOSED_LENGTH] = 2.0 * length if 2.0 * length < h else 0.0
 
 
 @inlined
 def first_length(t, h):
-    """h, or that by a power of two which is at most the length wished for [s]."""
-    wish, span = t.balance[ca.LENGTH_WISH], h
-    if wish > 0.0:
-        while span > 1.0001 * wish and span > h * SHORTEST:
+    """h, or that by a power of two which is at most the proposed length [s]."""
+    proposed, span = t.balance[ca.PROPOSED_LENGTH], h
+    if proposed > 0.0:
+        while span > 1.0001 * proposed and span > h * SHORTEST:
             span *= 0.5
     return span
 
