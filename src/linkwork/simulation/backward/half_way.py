@@ -37,11 +37,11 @@ class HalfWay:
     total, wrenches: what acts without contact; pushes, efforts: of contacts and limits.
     """
 
-    def __init__(self, stepped: Model, before: State, h: float, acting: tuple[Any, Any], touch: tuple[Any, Any]):
+    def __init__(self, stepped: Model, before: State, h: float, acting: tuple[Any, Any], of_contact: tuple[Any, Any]):
         from linkwork.simulation.contact_step.turning import ROUNDS
 
         self.stepped, self.before, self.h = stepped, before, h
-        (total, wrenches), (efforts, pushes) = acting, touch
+        (total, wrenches), (efforts, pushes) = acting, of_contact
         arrays = stepped.arrays
         dof = arrays.dof.copy()
         dof[:, [layout.STIFFNESS, layout.DAMPING]] = 0.0
