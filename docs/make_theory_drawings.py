@@ -130,9 +130,9 @@ def hybrid_body(active_levels: int = 2) -> str:
             joints.append(joint(step * (k + 0.1) + RIM, y, ORANGE if is_open else QUIET, 8 if is_open else 3.5))
     wide = step * (len(leaves) + 0.1) + 2 * RIM
     return page(
-        wide, floor + 52, "A hybrid body: open nodes of the assembly tree, and the rigid pieces below the frontier",
+        wide, floor + 52, "A hybrid body: open nodes of the assembly tree, and the rigid groups below the frontier",
         f'<g stroke="{INK}" stroke-width="2">{"".join(lines)}</g>', *marks, *chain, *joints,
-        text(wide / 2, floor + 40, "active joints (orange) between rigid pieces (blue)", INK, 14),
+        text(wide / 2, floor + 40, "active joints (orange) between rigid groups (blue)", INK, 14),
     )  # fmt: skip
 
 

@@ -109,7 +109,7 @@ def random_inertia(rng) -> lw.Inertia:
 
 
 def with_options(rng, joint: lw.Joint, damping: bool, stiffness: bool, armature: bool) -> lw.Joint:
-    """The same joint with springs, dampers and rotors, one number a degree of freedom."""
+    """The same joint with springs, dampers and rotors, one number per degree of freedom."""
     if joint.nv == 0:
         return joint
     options: dict[str, object] = {}

@@ -28,7 +28,7 @@ def reassemble_problem(table, count, n):
 def laid_down(times: int) -> lw.AdaptiveDynamics:
     """A horizontal chain, the last 500 links of which just touch 70 round beams; `times` - 1 as many lie before them.
 
-    The same 70 joints are active whatever the length: the pieces that touch and the contacts are the same, only n grows.
+    The same 70 joints are active whatever the length: the groups that touch and the contacts are the same, only n grows.
     """
     before = (times - 1) * LINKS
     linkage = lw.library.chain(joints=before + LINKS, axes="same", length=LENGTH, mass=0.01, radius=RADIUS)

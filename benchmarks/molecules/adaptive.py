@@ -70,7 +70,7 @@ def local_simulation(protein: Any, count: int, options: dict[str, Any]) -> lw.Ad
 
 
 def prove(report: Report, protein: Any, simulations: dict[str, lw.AdaptiveDynamics]) -> None:
-    """Energy with pairs inside rigid pieces left out, against the whole field at the same state."""
+    """Energy with pairs inside rigid groups left out, against the whole field at the same state."""
     field = protein.field(cutoff=CUTOFF)
     for name, sim in simulations.items():
         exact = field.energy(sim.state)

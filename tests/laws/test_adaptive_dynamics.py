@@ -150,7 +150,7 @@ def test_with_every_joint_kind_it_equals_a_plain_loop(joint, rng):
 def test_with_every_joint_kind_all_integrators_equal_full_dynamics(joint, rng, integrator):
     """A thousand steps with springs, dampers, a load of the world and one of a body: the same to rounding.
 
-    Rounding differs where rigid parts are moved to frames of pieces; a thousand steps of 2e-4 s carry it along.
+    Rounding differs where rigid nodes are moved to frames of groups; a thousand steps of 2e-4 s carry it along.
     """
     model = kind_on_free_base(with_options(rng, joint, damping=True, stiffness=True, armature=True))
     state = model.random_state(rng, speed=0.5)

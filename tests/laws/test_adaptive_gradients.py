@@ -147,7 +147,7 @@ def test_a_region_that_changes(base, integrator, rng, derivative):
 
 
 def compare_with_whole(few, whole, nv):
-    """Gradients of what a run moved, on rigid pieces, against those of the whole linkage with locked joints."""
+    """Gradients of what a run moved, on rigid groups, against those of the whole linkage with locked joints."""
     assert isinstance(few, lw.RegionGradients)
     assert 0 < few.freedoms.size < nv
     for name in few._fields[1:]:

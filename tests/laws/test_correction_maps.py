@@ -50,7 +50,7 @@ def test_energies_and_forces_are_those_of_openmm():
         assert np.abs(difference).max() <= 10.0 * REQUIRED * largest  # sums over arms of some nm
 
 
-def test_maps_inside_rigid_parts_are_left_out():
+def test_maps_inside_rigid_groups_are_left_out():
     """With all but one residue's torsions frozen, the maps that can change are the three with one of them."""
     molecule = strand()
     field = molecule.field()

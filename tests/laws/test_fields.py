@@ -141,7 +141,7 @@ def test_kick_drift_kick_asks_the_field_once_per_step():
 
 
 def test_frozen_joints_under_a_field_accelerate_as_hybrid_dynamics_says():
-    """Wrenches on bodies are summed on the rigid pieces they stand in: joints that are held have no acceleration."""
+    """Wrenches on bodies are summed on the rigid groups they stand in: joints that are held have no acceleration."""
     model, held = chain(), ("b2", "b3", "b6")
     state, field = start_of(model), Web(model)
     for joint in held:

@@ -217,7 +217,7 @@ def test_all_torsions_active_move_as_the_whole(engine):
 
 
 def test_frozen_torsions_move_like_a_molecule_without_them():
-    """Twenty torsions pinned inactive, pairs inside rigid pieces left out: as the molecule of the other twenty."""
+    """Twenty torsions pinned inactive, pairs inside rigid groups left out: as the molecule of the other twenty."""
     proteins.need_packages()
     molecule = proteins.helix()
     kept = molecule.torsions[20:]

@@ -45,7 +45,7 @@ def observables(phi, psi, energy):
 
 
 def expected(temperature, rigid):
-    """Exact means. rigid: with the weight √det M of a chain of rigid parts."""
+    """Exact means. rigid: with the weight √det M of a chain of rigid groups."""
     angles, E, log_det = grid()
     exponent = -E / (lw.molecules.BOLTZMANN * temperature) + (0.5 * log_det if rigid else 0.0)
     weight = np.exp(exponent - exponent.max())

@@ -366,7 +366,7 @@ def test_a_step_moves_what_was_computed_and_nothing_else(rng):
     before, s = sim.state.q, sim.acceleration.copy()
     assert 0 < np.count_nonzero(s) < sim.model.nv
     sim.step(1e-2)
-    # One angle a joint: q + ½ h² q̈ with one rounding in the sum, where the compiler may fuse.
+    # One angle per joint: q + ½ h² q̈ with one rounding in the sum, where the compiler may fuse.
     assert sim.state.q == pytest.approx(before + 0.5e-4 * s, abs=rounding(scale=np.pi))
     assert (sim.state.q[s == 0.0] == before[s == 0.0]).all()
 

@@ -10,7 +10,7 @@ from tests.helpers.loads import efforts_of, wrenches_of
 from tests.helpers.rounding import rounding
 
 import linkwork as lw
-from linkwork.adaptive.dynamics.reduced.reduced import PIECES
+from linkwork.adaptive.dynamics.reduced.reduced import GROUPS
 from linkwork.adaptive.measures import MEASURES
 from linkwork.adaptive.workspace import ACTIVE, ACTIVE_COUNT
 from linkwork.assembly.node_table import BODY, FIRST, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, SUM
@@ -362,8 +362,8 @@ def test_many_updates_and_steps_write_nothing_far_away(rng):
     assert 0 < changed.sum() < 0.08 * len(plan.nodes)
 
 
-def test_a_region_is_closed_upwards_and_its_pieces_are_the_linkage(model, rng):
-    """Each piece hangs from an active joint, from the piece of the nearest active joint above, with all bodies between."""
+def test_a_region_is_closed_upwards_and_its_groups_are_the_linkage(model, rng):
+    """Each group hangs from an active joint, from the group of the nearest active joint above, with all bodies between."""
     sim = loaded(model, model.random_state(rng, speed=0.3), rng, max_active_joints=6, update_every=3)
     kinds = set()
     for _ in range(30):
@@ -375,14 +375,14 @@ def test_a_region_is_closed_upwards_and_its_pieces_are_the_linkage(model, rng):
         children = {int(k) for n in active for k in nodes[n, [LEFT, RIGHT]] if k >= 0}
         kinds |= {int(nodes[n, NODE_KIND]) for n in active | children}
         bodies = sim.active_bodies.tolist()
-        assert sim.view.region.reduced.joint[: sim.view.region.reduced.counts[PIECES]].tolist() == bodies
-        piece = np.full(model.n_bodies + 1, -1)  # of each body; the world's at the end
+        assert sim.view.region.reduced.joint[: sim.view.region.reduced.counts[GROUPS]].tolist() == bodies
+        group = np.full(model.n_bodies + 1, -1)  # of each body; the world's at the end
         for i in range(model.n_bodies):
-            piece[i] = bodies.index(i) if i in bodies else piece[model.parent[i]]
+            group[i] = bodies.index(i) if i in bodies else group[model.parent[i]]
         masses = np.zeros(len(bodies) + 1)
-        np.add.at(masses, piece[:-1], model.mass)
+        np.add.at(masses, group[:-1], model.mass)
         for r, i in enumerate(bodies):
-            assert sim.view.moving.tree[r, PARENT] == piece[model.parent[i]]
+            assert sim.view.moving.tree[r, PARENT] == group[model.parent[i]]
             assert sim.view.moving.body[r, INERTIA] == pytest.approx(masses[r], rel=rounding())
     assert kinds >= {BODY, JOIN, HANG}
     assert SUM in kinds or model.n_bodies == 24  # a chain adds no branches

@@ -1,4 +1,4 @@
-"""Restraints: slopes of their energy, values, superposition, rigid pieces; pulls: the energy they add is their work."""
+"""Restraints: slopes of their energy, values, superposition, rigid groups; pulls: the energy they add is their work."""
 
 from __future__ import annotations
 

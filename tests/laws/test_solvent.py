@@ -1,4 +1,4 @@
-"""Implicit solvent in the own kernel: against OpenMM in double precision, differences, and with rigid parts."""
+"""Implicit solvent in the own kernel: against OpenMM in double precision, differences, and with rigid groups."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_forces_are_the_slope_of_the_energy(solvent):
 
 
 @pytest.mark.parametrize("solvent", SOLVENTS)
-def test_rigid_parts_change_neither_energy_nor_the_other_forces(solvent):
+def test_rigid_groups_change_neither_energy_nor_the_other_forces(solvent):
     """Random parts that move as one, over several lists of neighbours: as a field in which every body is by itself."""
     molecule = proteins.strand()
     model = molecule.model
@@ -136,7 +136,7 @@ def test_lists_that_are_full_are_made_longer():
         both_entry=np.zeros(1, dtype=np.int64),
         both_r2=np.zeros(8),
     )
-    small.counters[2] = 0  # what is inside rigid parts is not known
+    small.counters[2] = 0  # what is inside rigid groups is not known
     field.solvent_tables = field.solvent_tables._replace(work=small)
     field.tables = field.tables._replace(work=field.tables.work._replace(entry=np.zeros(3, dtype=np.int64)))
     field.tables.work.counters[1] = 0

@@ -80,7 +80,7 @@ def test_the_bound_is_what_is_hidden_whatever_changed_since(model):
     assert ready == {choice.ALL_READY, choice.ALL_BUT_DIRTY, choice.MATRICES_READY}
 
 
-def test_results_are_those_of_updates_in_one_piece(model, monkeypatch):
+def test_results_are_those_of_updates_at_once(model, monkeypatch):
     def run():
         (sim, force), rng, found = loaded(model), np.random.default_rng(7), []
         for k in range(120):

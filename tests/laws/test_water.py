@@ -92,7 +92,7 @@ WATERS = [
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("water", range(3))
 def test_adaptive_dynamics_with_all_joints_active_are_full_dynamics(seed, water):
-    """Poses of pieces are exact where every body is its own piece: differences are those of fused operations."""
+    """Poses of groups are exact where every body is its own group: differences are those of fused operations."""
     model, state = swimming(seed)
     full = lw.FullDynamics(model, state, water=WATERS[water])
     all_active = lw.AdaptiveDynamics(model, state, tolerance=0.0, water=WATERS[water])

@@ -30,7 +30,7 @@ def close(own: np.ndarray, plain: np.ndarray, scale: float) -> bool:
     return bool(np.abs(own - plain).max() <= TOLERANCE * max(scale, np.abs(plain).max()))
 
 
-@pytest.mark.parametrize("narrow", [0, 10**9], ids=["one thread a node", "six threads a node"])
+@pytest.mark.parametrize("narrow", [0, 10**9], ids=["one thread per node", "six threads per node"])
 def test_every_entry_of_every_node(tree, rng, device_backend, monkeypatch, narrow):
     monkeypatch.setattr(workspace, "NARROW", narrow)
     state = tree.random_state(rng)

@@ -137,8 +137,8 @@ def test_wrenches_on_bodies_are_solved_for_beside_efforts(make_tree, rng, rows, 
     balance.eliminate_exactly(30.0)
     bodies = np.array([-1, 0, model.n_bodies // 2, model.n_bodies - 1])
     C, right = rng.normal(size=(rows, 24)), rng.normal(size=(2, model.nv))
-    x, answers = np.zeros((2 + rows, model.nv)), np.zeros((rows, 2 + rows))
-    balance.solve_sides(right, x, Pushes(C.reshape(-1, 6), bodies, 2), answers)
+    x, responses = np.zeros((2 + rows, model.nv)), np.zeros((rows, 2 + rows))
+    balance.solve_sides(right, x, Pushes(C.reshape(-1, 6), bodies, 2), responses)
     J = np.zeros((rows, model.nv))
     for k in range(model.nv):
         unit = np.zeros(model.nv)
@@ -148,4 +148,4 @@ def test_wrenches_on_bodies_are_solved_for_beside_efforts(make_tree, rng, rows, 
     balance.solve_sides(np.concatenate([right, J]), alone)
     scale = np.abs(alone).max()
     np.testing.assert_allclose(x, alone, atol=1000 * EPS * scale * model.n_bodies)
-    np.testing.assert_allclose(answers, J @ alone.T, atol=1000 * EPS * scale * np.abs(J).max() * model.nv)
+    np.testing.assert_allclose(responses, J @ alone.T, atol=1000 * EPS * scale * np.abs(J).max() * model.nv)

@@ -1,4 +1,4 @@
-"""Bodies of one linkage that touch in motion: found by what is known of rigid parts, against distances of all pairs."""
+"""Bodies of one linkage that touch in motion: found by what is known of rigid groups, against distances of all pairs."""
 
 import warnings
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.adaptive.dynamics.reduced.reduced import PIECES
+from linkwork.adaptive.dynamics.reduced.reduced import GROUPS
 from linkwork.contact import contact_list as cl
 
 MARGIN = 2e-3
@@ -85,7 +85,7 @@ def test_full_dynamics_finds_all_bodies_that_touch_each_other(seed):
 
 
 @pytest.mark.parametrize(("active", "seed"), SEEDS)
-def test_rigid_parts_find_all_bodies_that_touch_each_other(active, seed):
+def test_rigid_groups_find_all_bodies_that_touch_each_other(active, seed):
     """Of two parts that touch one pair at least is listed; a pair may be left out where another says the same."""
     model, state = tree_of_solids(seed, bodies=20)
     sim = make(lw.AdaptiveDynamics, model, state, max_active_joints=active, update_every=5)
@@ -103,9 +103,9 @@ def test_rigid_parts_find_all_bodies_that_touch_each_other(active, seed):
 
 
 def parts_of(sim):
-    """Number of the rigid part that each body was in when the last step was made; -1: fixed to the world."""
+    """Number of the rigid group that each body was in when the last step was made; -1: fixed to the world."""
     model, reduced = sim.model, sim.view.region.reduced
-    moving = set(reduced.joint[: int(reduced.counts[PIECES])].tolist())
+    moving = set(reduced.joint[: int(reduced.counts[GROUPS])].tolist())
     part = []
     for i in range(model.n_bodies):
         up = int(model.parent[i])

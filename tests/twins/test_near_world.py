@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.adaptive.dynamics.reduced.reduced import PIECES
+from linkwork.adaptive.dynamics.reduced.reduced import GROUPS
 from linkwork.assembly.plan import assemble
 from linkwork.contact import contact_list as cl
 from linkwork.contact.model_search import find_all_contacts, make_finder
@@ -81,8 +81,8 @@ def test_full_dynamics_finds_all_that_touches(seed):
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("active", [3, 8])
-def test_rigid_parts_find_all_that_touches(active, seed):
-    """A contact may be left out where both sides stand still, or where one of the same rigid part is at the same place."""
+def test_rigid_groups_find_all_that_touches(active, seed):
+    """A contact may be left out where both sides stand still, or where one of the same rigid group is at the same place."""
     contact = lw.Contact(friction=0.3, restitution=0.3, margin=MARGIN, self_contact=False, continuous=False)
     model, start = field_of_obstacles(24, seed)
     sim = lw.AdaptiveDynamics(
@@ -95,7 +95,7 @@ def test_rigid_parts_find_all_that_touches(active, seed):
         if sim.step(2e-3).contact.shortened > 0:
             continue  # made in parts: the contacts are those of the last one
         # the region in which the step was made: an update, if due, comes with the next one
-        starts = sim.view.region.reduced.joint[: int(sim.view.region.reduced.counts[PIECES])]
+        starts = sim.view.region.reduced.joint[: int(sim.view.region.reduced.counts[GROUPS])]
         listed = found(sim)
         pairs = everywhere.pairs(before)
         assert listed <= pairs, f"step {k}"

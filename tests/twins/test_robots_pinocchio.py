@@ -156,7 +156,7 @@ def test_only_romeo_needs_welding():
 
 
 def pinocchio_tree(linkage: lw.Linkage, model: lw.Model) -> Twin:
-    """The same tree built in Pinocchio: one joint a screw, with massless bodies between the screws of one joint."""
+    """The same tree built in Pinocchio: one joint per screw, with massless bodies between the screws of one joint."""
     theirs = pin.Model()
     theirs.gravity = pin.Motion(np.array([*linkage.gravity, 0.0, 0.0, 0.0]))
     last = {"world": (0, pin.SE3.Identity())}  # of each body: its Pinocchio joint, and the body's pose in its frame

@@ -15,6 +15,7 @@ from linkwork.dynamics.dca.solver import DcaSolver, aligned_zeros
 from linkwork.loops.system import constrained_bodies
 from linkwork.model.model import Model
 from linkwork.simulation.loading.load_columns import LOAD_COLUMNS
+from linkwork.simulation.loading.motor_law import MOTOR_COLUMNS
 
 
 def allocate(
@@ -39,7 +40,7 @@ def allocate(
         v=v,
         qdd=np.zeros(model.nv),
         effort=np.zeros(0),
-        motor=np.zeros((0, 4)),
+        motor=np.zeros((0, MOTOR_COLUMNS)),
         inputs=lazy_zeros(count * INPUT_COLUMNS),
         world=np.zeros((count, 12)),
         value=np.zeros(count),

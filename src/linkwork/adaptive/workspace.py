@@ -38,10 +38,10 @@ REBUILD = 128  # its matrices are others although nothing moved: a joint in it w
 OPEN_COUNT, SORTED_COUNT, HEAP_COUNT, LOAD_COUNT, JOINT_COUNT, UPDATED_COUNT = range(6)
 # UNCHANGED: whether the last update left the region as it was. ACTIVATED: joints that became active then.
 ACTIVE_COUNT, CHANGE_COUNT, CHANGED, UNCHANGED, ACTIVATED = range(6, 11)
-# Of turns (`dynamics.turns`): the body whose joint is looked at next, how often all were, joints that have a turn, and
+# Of turns (`region.turns`): the body whose joint is looked at next, how often all were, joints that have a turn, and
 # those that settled at the last update.
 CURSOR, ROUND, IN_TURN, SETTLED = range(11, 15)
-# Of regions of all joints (`dynamics.everything`): steps until the motion is asked how many joints would do, 0 where the
+# Of regions of all joints (`region.everything`): steps until the motion is asked how many joints would do, 0 where the
 # region is chosen; how long it is waited for that; steps since a region was last chosen after one of all joints.
 UNTIL_ASKED, WAIT, SINCE = range(15, 18)
 COUNTS = 18
@@ -52,7 +52,7 @@ COUNTS = 18
 MAX_QUEUE, SUM_QUEUE, MAX_JOINT, SUM_JOINT, UNIT, LARGEST = range(6)
 METRIC_SUMS = 6
 
-# Columns of `turns`, one row per body: what `dynamics.turns` calls the turn of its joint; what the joint did lately, and at
+# Columns of `turns`, one row per body: what `region.turns` calls the turn of its joint; what the joint did lately, and at
 # its fastest since it became active; what it would have done, were all joints free, when it settled.
 TURN, ACTIVITY, PEAK, SETTLED_AT = range(4)
 TURN_COLUMNS = 4
@@ -113,7 +113,7 @@ class Run(NamedTuple):
     v: Float1  # (nv,)  zero where inactive; all zeros in quasi-statics
     qdd: Float1  # (nv,)  of computed (in motion: active) joints, zero elsewhere
     effort: Float1  # (nv,)  as given
-    motor: Float2  # (nv, 4)  columns of `simulation.motors`
+    motor: Float2  # (nv, 5)  columns of `loading.motor_law`
     inputs: Float1  # wrenches on each node's handles
     world: Float2  # (N, 12)  pose of a node's first body (a branch: of its carrier), along the open or active tree
     value: Float1  # (N,)  A(C) of frontier nodes; own part of open ones
@@ -121,8 +121,8 @@ class Run(NamedTuple):
     required_open: Int1  # (N,)  loads that hold a node open
     opened: Int1  # (N,)  the open nodes; the first SORTED_COUNT ascending
     heap: Int1  # (N,)  frontier nodes by value
-    counts: Int1
-    metric_sums: Float1
+    counts: Int1  # (COUNTS,)
+    metric_sums: Float1  # (METRIC_SUMS,)
     wrench: Float2  # (n, 6)  fixed in each body's frame
     load: Float2  # (k, 16)
     load_body: Int1  # (k,)  body of each load

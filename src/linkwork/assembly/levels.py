@@ -58,7 +58,7 @@ def plan_levels(assembly: Assembly, several: NDArray[np.bool_], align: int = 1, 
 
     several: whether the joint of each body has two degrees of freedom or more, shape (n,).
     align: every group of a level begins at a multiple of it, so that threads of one warp do the same.
-    strand_length: most bodies of a strand (`strands.py`); 1 for none. Nodes inside strands come first in their level.
+    strand_length: most bodies of a strand (`plan_strands`); 1 for none. Nodes inside strands come first in their level.
     Cost: O(n log n).
     """
     nodes = assembly.nodes

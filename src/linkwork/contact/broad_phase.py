@@ -1,7 +1,7 @@
 """Which bodies may touch: the assembly tree against itself, and against the obstacles of the world.
 
 Both searches descend two trees at a time and drop pairs of volumes that stay farther apart than the margin and their
-reaches. Inside a rigid node nothing is tested against itself, and two rigid parts that were far apart are not compared
+reaches. Inside a rigid node nothing is tested against itself, and two rigid groups that were far apart are not compared
 again until they may have come near (`near_itself`); steps descend only where pairs may be others than were listed
 (`listed_pairs`). Open nodes have boxes in the world and no pose; inside rigid
 ones the pose and twist of a node travel with it on the stack, so that only what is visited is ever placed in the world.
@@ -68,7 +68,7 @@ from linkwork.spatial.rotations import dot3
 SIDE, WIDTH = 19, 38
 STACK_FULL = -1
 TOO_SHORT = -1.0  # a distance that was not found, since the stack was full
-AHEAD = 0.5  # of the half diagonal of the smaller of two parts: from how far on a distance is not sought more exactly
+AHEAD = 0.5  # of the half diagonal of the smaller of two groups: from how far on a distance is not sought more exactly
 TRUSTED = 0.9  # of a distance between solids, whose search ends at an upper bound
 
 
@@ -220,7 +220,7 @@ def search_pair(finder, first, second, lists):
 
 @routine
 def search_rigid(finder, first, second, base):
-    """Two rigid parts, right below open nodes, against each other, where they may have come near since they were last
+    """Two rigid groups, right below open nodes, against each other, where they may have come near since they were last
     compared. base: row of the stack from which on it is free; False where that was too short."""
     volumes, query = finder.volumes, finder.query
     if not is_stepping(query):

@@ -8,9 +8,9 @@ travel, and steps read the list for as long as no group has travelled farther. W
     holds while   travelled' - travelled + reach' ≤ reach + ahead   for every group,
     so that       distance' > margin + Σ reach'                                                                    (7)
 
-What is ahead is AHEAD_STEPS reaches, or a few margins where parts stand still: what is fast is listed with more of its
-neighbours. Each listed pair keeps what is left of its distance, plus the ways of both parts until then, as `near_itself`
-does: one subtraction shows that it is not near. The list is of the rigid parts of one region; another region begins anew.
+What is ahead is AHEAD_STEPS reaches, or a few margins where groups stand still: what is fast is listed with more of its
+neighbours. Each listed pair keeps what is left of its distance, plus the ways of both groups until then, as `near_itself`
+does: one subtraction shows that it is not near. The list is of the rigid groups of one region; another region begins anew.
 """
 
 import math
@@ -23,18 +23,18 @@ from linkwork.core.jit import inlined, routine
 
 LISTED, IN_REGION = 0, 1  # entries of `listing`: pairs in the list, -1: there is none; the region that it is of
 AHEAD_STEPS = 6.0  # reaches: longer lists cost more to look through, shorter ones are made more often
-AHEAD_AT_REST = 20.0  # margins: what parts may creep
+AHEAD_AT_REST = 20.0  # margins: what groups may creep
 
 
 @inlined
 def may_go(reach, margin):
-    """How far a part, or the fastest of an open node, may go until the list no longer holds, this step included [m]."""
+    """How far a group, or the fastest of an open node, may go until the list no longer holds, this step included [m]."""
     return reach + max(AHEAD_STEPS * reach, AHEAD_AT_REST * margin)
 
 
 @routine
 def is_listed(finder, open_nodes, h):
-    """Whether the list holds (7); reaches of all rigid parts over the step h [s] on the way."""
+    """Whether the list holds (7); reaches of all rigid groups over the step h [s] on the way."""
     volumes = finder.volumes
     holds = volumes.listing[LISTED] >= 0 and volumes.listing[IN_REGION] == int(volumes.region_state[REGION])
     for o in range(open_nodes.shape[0]):
@@ -66,7 +66,7 @@ def forget_list_of_pairs(volumes):
 
 @routine
 def list_pair(volumes, a, b):
-    """Adds two rigid parts, unless they may not touch; where there is no room for them, there is no list."""
+    """Adds two rigid groups, unless they may not touch; where there is no room for them, there is no list."""
     count = volumes.listing[LISTED]
     one, other = larger_first(volumes, a, b)
     if left_by_travel(volumes, one, other) == math.inf:
@@ -88,7 +88,7 @@ def note_left(volumes, k):
 
 @inlined
 def is_far(volumes, k, margin):
-    """Whether the parts of listed pair k are farther apart than margin and reaches, by what is known."""
+    """Whether the groups of listed pair k are farther apart than margin and reaches, by what is known."""
     a, b = volumes.listed[k, 0], volumes.listed[k, 1]
     need = margin + volumes.volume[a, REACH] + volumes.volume[b, REACH]
     return volumes.listed_left[k] - volumes.travelled[a] - volumes.travelled[b] > need

@@ -64,7 +64,7 @@ SLIDES = (
 
 
 class Narrow(NamedTuple):
-    """What of a `Finder` two shapes need: a kernel hands every array of a bundle on to each piece that it calls."""
+    """What of a `Finder` two shapes need: a kernel hands every array of a bundle on to each subroutine that it calls."""
 
     table: ShapeTable
     contacts: Contacts

@@ -20,16 +20,16 @@ from linkwork.core.jit import inlined, routine
 from linkwork.spatial.memory import load3, load9, store3, store9
 from linkwork.spatial.rotations import add3, dot3, matmul3, matvec3, sub3, tmatvec3, transpose3
 
-# Columns of `pair_bounds`: the two parts, when they were made rigid, distance [m]; what was left of it when (6) was last
+# Columns of `pair_bounds`: the two groups, when they were made rigid, distance [m]; what was left of it when (6) was last
 # asked, plus the distances that both travelled in the world until then [m]; pose of the smaller in the larger.
-PART_A, PART_B, MADE, APART, LEFT, TURN, AT = 0, 1, 2, 3, 4, 5, 14
+GROUP_A, GROUP_B, MADE, APART, LEFT, TURN, AT = 0, 1, 2, 3, 4, 5, 14
 ROUNDING = 1e-12  # of coordinates: what rounding may hide of a displacement
 CHORD = math.sqrt(0.5) * (1.0 + 1e-9)  # |R₁ - R₀| over Frobenius' norm of it
 
 
 @inlined
 def larger_first(volumes, a, b):
-    """Two parts, the one with the larger box first."""
+    """Two groups, the one with the larger box first."""
     one, other = load3(volumes.volume, a, HALF), load3(volumes.volume, b, HALF)
     return (a, b) if dot3(one, one) >= dot3(other, other) else (b, a)
 
@@ -44,7 +44,7 @@ def row_of(volumes, a, b):
 
 @inlined
 def times_rigid(volumes, a, b):
-    """Grows whenever one of two parts is made rigid anew."""
+    """Grows whenever one of two groups is made rigid anew."""
     return volumes.times_rigid[a] + volumes.times_rigid[b]
 
 
@@ -52,7 +52,7 @@ def times_rigid(volumes, a, b):
 def distance_known(volumes, a, b):
     """Distance of two groups at their last comparison [m]; below zero: it is not known."""
     row, pairs = row_of(volumes, a, b), volumes.pair_bounds
-    is_this = pairs[row, PART_A] == a and pairs[row, PART_B] == b and pairs[row, MADE] == times_rigid(volumes, a, b)
+    is_this = pairs[row, GROUP_A] == a and pairs[row, GROUP_B] == b and pairs[row, MADE] == times_rigid(volumes, a, b)
     return pairs[row, APART] if is_this else -1.0
 
 
@@ -64,7 +64,7 @@ def distance_left_by_travel(volumes, a, b):
 
 @inlined
 def left_by_travel(volumes, a, b):
-    """LEFT of two parts: infinite where they may not touch, minus infinity where their distance is not known."""
+    """LEFT of two groups: infinite where they may not touch, minus infinity where their distance is not known."""
     apart = distance_known(volumes, a, b)
     if apart < 0.0 or apart == math.inf:
         return apart if apart > 0.0 else -math.inf
@@ -92,12 +92,12 @@ def distance_left(volumes, a, b, apart, follows):
 
 @routine
 def note_distance(volumes, a, b, apart, follows):
-    """Two parts are `apart` [m] or more at their places in the world. follows: as above."""
+    """Two groups are `apart` [m] or more at their places in the world. follows: as above."""
     row, pairs = row_of(volumes, a, b), volumes.pair_bounds
     R, p = pose_between(volumes, a, b)
     size = length(load3(volumes.place, a, 9)) + length(load3(volumes.place, b, 9))
     size += length(load3(volumes.volume, b, CENTRE)) + length(load3(volumes.volume, b, HALF))
-    pairs[row, PART_A], pairs[row, PART_B], pairs[row, MADE] = a, b, times_rigid(volumes, a, b)
+    pairs[row, GROUP_A], pairs[row, GROUP_B], pairs[row, MADE] = a, b, times_rigid(volumes, a, b)
     pairs[row, APART] = max(apart - ROUNDING * size, 0.0)
     pairs[row, LEFT] = pairs[row, APART] + volumes.travelled[a] + volumes.travelled[b] if follows else -math.inf
     store9(pairs, row, TURN, R)
@@ -106,7 +106,7 @@ def note_distance(volumes, a, b, apart, follows):
 
 @inlined
 def pose_between(volumes, a, b):
-    """Pose of part b in part a, from their places in the world."""
+    """Pose of group b in group a, from their places in the world."""
     Ra, pa = load9(volumes.place, a, 0), load3(volumes.place, a, 9)
     Rb, pb = load9(volumes.place, b, 0), load3(volumes.place, b, 9)
     return matmul3(transpose3(Ra), Rb), tmatvec3(Ra, sub3(pb, pa))

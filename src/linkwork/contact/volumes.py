@@ -42,7 +42,7 @@ IntArray = NDArray[np.int64]
 
 NOWHERE = -1.0  # half edge of an empty volume
 FARTHEST, REGION = 0, 1  # entries of `region_state`
-LISTED_PER_BODY = 32  # pairs of rigid parts that a list has room for: where more are near, none is made
+LISTED_PER_BODY = 32  # pairs of rigid groups that a list has room for: where more are near, none is made
 
 
 class Volumes(NamedTuple):
@@ -57,9 +57,9 @@ class Volumes(NamedTuple):
     around: Float2  # (N+n, 8)  box of the world's directions around what is right below an open node
     clearance_bound: Float1  # (N+n,)    distance from all obstacles at the last comparison, plus `travelled` then [m]
     by_parts: Byte1  # (N,)     1 where a box was near an obstacle when last compared: now its parts are compared
-    last_pose: Float2  # (N+n, 12) world pose of a rigid part right below moving joints at the last look
-    travelled: Float1  # (N+n,)    way of such a part: the largest of any of its points, summed over steps [m]
-    last_region: Int1  # (N+n,)    number of the region in which it last was such a part
+    last_pose: Float2  # (N+n, 12) world pose of a rigid group right below moving joints at the last look
+    travelled: Float1  # (N+n,)    way of such a group: the largest of any of its points, summed over steps [m]
+    last_region: Int1  # (N+n,)    number of the region in which it last was such a group
     region_state: Float1  # (2,)      largest `travelled` of all [m]; number of the present region
     nearest: Int2  # (n, 2)    obstacles nearest to the shapes of a body when all were last compared; -1: there is none
     other_bound: Float1  # (n,)      distance from all others then, plus `travelled` then [m]
@@ -67,10 +67,10 @@ class Volumes(NamedTuple):
         Float2  # (n, 8)    planes with the nearest two behind them: normal, height along it [m]; infinite: not known
     )
     times_rigid: Int1  # (N+n,)    how often a node has become rigid
-    pair_bounds: Float2  # (P, 17)   what is known of pairs of rigid parts; see near_itself
-    listed: Int2  # (L, 2)    pairs of rigid parts that may come near soon; see listed_pairs
-    listed_left: Float1  # (L,)      what is left of their distances, plus the ways of both parts until then [m]
-    listed_until: Float1  # (N+n,)    `travelled` and reach of a rigid part up to which the list holds [m]
+    pair_bounds: Float2  # (P, 17)   what is known of pairs of rigid groups; see near_itself
+    listed: Int2  # (L, 2)    pairs of rigid groups that may come near soon; see listed_pairs
+    listed_left: Float1  # (L,)      what is left of their distances, plus the ways of both groups until then [m]
+    listed_until: Float1  # (N+n,)    `travelled` and reach of a rigid group up to which the list holds [m]
     listing: Int1  # (2,)      pairs in the list, -1: there is none; the region that it is of
 
 
@@ -121,7 +121,7 @@ def make_volumes(assembly: Any, table: ShapeTable) -> Volumes:
 
 
 def pairs_kept(bodies: int) -> int:
-    """How many pairs of rigid parts are known at most, a power of two: a body has few that are near."""
+    """How many pairs of rigid groups are known at most, a power of two: a body has few that are near."""
     return 1 << max(6, min(16, (16 * bodies - 1).bit_length()))
 
 
@@ -255,7 +255,7 @@ def fit_part(volumes, k, h):
 
 @routine
 def make_rigid(volumes, k):
-    """Node k, of rigid parts in their places, becomes rigid itself, with a box in its own frame.   (2)"""
+    """Node k, of rigid nodes in their places, becomes rigid itself, with a box in its own frame.   (2)"""
     kind, volume = volumes.nodes[k, NODE_KIND], volumes.volume
     first, second = children(volumes, k)
     moved = first if kind == HANG else (second if kind == JOIN else -1)
@@ -285,7 +285,7 @@ def make_open(volumes, k):
 
 @inlined
 def box_inside(volumes, k, is_moved):
-    """The box of a rigid part in the frame of its parent node."""
+    """The box of a rigid node in the frame of its parent node."""
     centre, half = load3(volumes.volume, k, CENTRE), load3(volumes.volume, k, HALF)
     if is_moved and half[0] >= 0.0:
         centre, half = box_to_parent(load9(volumes.place, k, 0), load3(volumes.place, k, 9), centre, half)

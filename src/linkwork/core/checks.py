@@ -119,7 +119,7 @@ def available_memory() -> int:
 def numbers(value: Any, shape: tuple[int, ...], what: str, owner: str) -> NDArray[np.float64]:
     """`value` itself when kernels can read it as it is, a converted copy otherwise; the shape is the one asked for.
 
-    Words, complex numbers and numbers too large for a float do not count. NaN and infinity pass: see `first_bad`.
+    Words, complex numbers and numbers too large for a float do not count. NaN and infinity pass: see `inputs.as_finite`.
     """
     if type(value) is np.ndarray and value.dtype == np.float64 and value.flags.carray:
         array = value

@@ -1,4 +1,4 @@
-"""Forces that Python finds between two pieces of the compiled step, on a whole linkage; accelerations that it finds."""
+"""Forces that Python finds between two parts of the compiled step, on a whole linkage; accelerations that it finds."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from linkwork.simulation.thermal.langevin import Langevin
 
 
 class WholeForces(PythonForces):
-    """A field, a thermostat and algorithms other than `aba`, each asked between two pieces of a compiled step.
+    """A field, a thermostat and algorithms other than `aba`, each asked between two parts of a compiled step.
 
     are_asked: whether there are any, so that steps are made in parts.
     """

@@ -1,4 +1,4 @@
-// The nodes of joints of one freedom again, six threads a node: thread q does column q. The same equations (docs/theory/dca.md) in a
+// The nodes of joints of one freedom again, six threads per node: thread q does column q. The same equations (docs/theory/dca.md) in a
 // third of the time: a sixth of the instructions one after the other, and registers for more threads. What the columns must know
 // of each other goes through `share`, 32 nodes side by side. Between phases all columns of a node wait for each other.
 

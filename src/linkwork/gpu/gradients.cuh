@@ -1,6 +1,6 @@
 // Gradients of forward dynamics, docs/theory/derivatives.md: with weights λ, μ = M⁻¹λ and virtual twists w = X w_λ + S μ, sums over all
 // that hangs from a body of F = I a + V x* I V - f_ext, A = I w and B, own part -w x* I V - I (V x w), to which children add Xᵀ (B + (S q̇) x* A).
-// The same equations as derivatives/adjoint.py, whose gradients are those of -L here. On the assembly tree F and A are the wrenches through the
+// The same equations as derivatives/sweeps/adjoint.py, whose gradients are those of -L here. On the assembly tree F and A are the wrenches through the
 // joints in the two solves, for q̈ and for μ; a and w follow from them body by body. Sums of I a and I w over long linkages would cost digits.
 
 struct Three {
@@ -121,7 +121,7 @@ LW_FN void sums_of_body(const Tables& T, long long i, long long b) {
 
 // ------------------------------------------------------------------------------------------------------------- springs of balls
 
-LW_FN Real curl(Real angle2) {  // c of model/ball_spring.py
+LW_FN Real curl(Real angle2) {  // c of model/kernels/ball_spring.py
   if (angle2 < (Real)1e-4) return (Real)(1.0 / 12.0) + angle2 * (Real)(1.0 / 720.0) + angle2 * angle2 * (Real)(1.0 / 30240.0);
   Real half = (Real)0.5 * root(angle2);
   return (1 - half / tan(half)) / angle2;

@@ -1,4 +1,4 @@
-// The joint calculus: pose, motion subspace, bias, springs and dampers, integration. The same as model/joint_kernels.py.
+// The joint calculus: pose, motion subspace, bias, springs and dampers, integration. The same as model/kernels/joint_kernels.py.
 
 LW_FN void sine_cosine(Real x, Real* s, Real* c) {
 #ifdef __CUDACC__

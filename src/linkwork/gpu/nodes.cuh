@@ -197,7 +197,7 @@ LW_FN void add_branches(const Tables& T, long long s, long long b) {
     T.top[e * at.stride + at.at] = T.top[e * one.stride + one.at] + T.top[e * other.stride + other.at];              // (8)
 }
 
-// A sixth of it, for six threads a node.
+// A sixth of it, for six threads per node.
 LW_FN void add_branches_row(const Tables& T, long long s, long long b, int q) {
   Item at = of_slot(T, s, b), one = of_slot(T, T.left[s], b), other = of_slot(T, T.right[s], b);
   for (int e = q; e < 27; e += 6)

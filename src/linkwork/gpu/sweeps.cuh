@@ -1,4 +1,4 @@
-// The entry points: one launch a level (or for all bodies). On the device one thread takes one item in one sample; compiled as
+// The entry points: one launch per level (or for all bodies). On the device one thread takes one item in one sample; compiled as
 // plain C++ the same items are done in a loop, so that a test without a GPU runs every line of the arithmetic.
 
 #ifdef __CUDACC__

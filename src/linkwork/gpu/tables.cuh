@@ -3,7 +3,7 @@
 // threads (samples, or items of one level) touch neighbouring numbers. `gpu/tables.py` mirrors this struct field by field.
 
 enum { FIXED, HELICAL, SPHERICAL, FREE, COMPOUND };            // joint kinds, as in model/layout.py
-enum { BODY, JOIN, HANG, SUM };                                // node kinds, as in assembly/plan.py
+enum { BODY, JOIN, HANG, SUM };                                // node kinds, as in assembly/node_table.py
 
 struct Tables {
   long long bodies, slots, freedoms, batch;

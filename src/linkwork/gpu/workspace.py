@@ -22,7 +22,7 @@ NARROW_FORMS = {  # the kernel that does several such levels at once, and which 
 }
 STARTS = {"start_still": FROM_STILL, "start_gravity": FROM_GRAVITY}
 BY_FREEDOMS = ("assemble", "substitute")  # kernels with a form of their own for joints of several freedoms
-NARROW = 8_192  # nodes of a level, all samples counted, up to which six threads a node are faster than one
+NARROW = 8_192  # nodes of a level, all samples counted, up to which six threads per node are faster than one
 
 
 class Sizes:
@@ -219,7 +219,7 @@ class Sweeps:
                 self.backend.launch_narrow(name, self.tables, few[0], len(few), part)
 
     def _level(self, kernel: str, k: int, start: int) -> None:
-        """Joints of one freedom and of several in launches of their own; narrow levels with six threads a node."""
+        """Joints of one freedom and of several in launches of their own; narrow levels with six threads per node."""
         end = int(self.levels.first[k + 1])
         several = int(self.levels.several[k]) if kernel in BY_FREEDOMS else end
         if several > start:

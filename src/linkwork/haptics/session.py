@@ -1,8 +1,9 @@
 """A session: a simulation, the hands on it, and the loops that run them.
 
-Simulation → coupling: a snapshot of how the bodies held answer. Coupling → simulation: what the hands do, as loads on those
-bodies. Device ↔ coupling: poses and forces. All of it goes through posts (`seqlock`), so that no loop waits for another.
-The loops run on threads by the clock (`start`), or one after the other in virtual time (`run`), with the same tick.
+Simulation → coupling: a snapshot of how the bodies held respond. Coupling → simulation: what the hands do, as loads on
+those bodies. Device ↔ coupling: poses and forces. All of it goes through posts (`seqlock`), so that no loop waits for
+another. The loops run on threads by the clock (`start`), or one after the other in virtual time (`run`), with the same
+tick.
 """
 
 from __future__ import annotations

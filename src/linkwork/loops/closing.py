@@ -143,7 +143,7 @@ def _factors(system: LoopSystem, q: FloatArray) -> Factors:
         raise StateError(
             f"model '{model.name}' cannot be solved{joint} at this state; it resists with no inertia there."
         )
-    return Factors(A, system.free_answers())
+    return Factors(A, system.free_responses())
 
 
 def loop_solver(model: Model) -> DcaSolver:

@@ -74,7 +74,7 @@ def constrained_dynamics(
     data, leaf = solver_paths(solver), solver.assembly.leaf
     A, free = system.matrix(data, leaf), system.accelerations(data, leaf)
     right = -unmet(system, free, 2.0 * rate * system.slip + rate * rate * system.gap)
-    factors = Factors(A, system.free_answers())
+    factors = Factors(A, system.free_responses())
     force = factors.solve(right)
     left, involved = A @ force - right, np.abs(system.C) @ np.abs(free) + np.abs(system.bias)
     part = float(np.linalg.norm(left * factors.scale)) / max(float(np.linalg.norm(involved * factors.scale)), 1e-300)

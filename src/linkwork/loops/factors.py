@@ -57,7 +57,7 @@ def force_loops(
     system: LoopSystem, A: FloatArray, accelerations: FloatArray, wanted: FloatArray | float = 0.0
 ) -> FloatArray:
     """λ (p,). accelerations: (6 m,), of the joined bodies. wanted: (p,), what C a - b is to be, negative."""
-    return -Factors(A, system.free_answers()).solve(unmet(system, accelerations, wanted))
+    return -Factors(A, system.free_responses()).solve(unmet(system, accelerations, wanted))
 
 
 def unmet(system: LoopSystem, accelerations: FloatArray, wanted: FloatArray | float = 0.0) -> FloatArray:

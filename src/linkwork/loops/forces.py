@@ -1,6 +1,6 @@
 """The forces λ that keep loops closed: A λ = -(C a - b), A and a whatever programs know of the bodies at their ends.
 
-C and b are the rows and biases of the constraints, A = C Λ Cᵀ with Λ how the end bodies answer wrenches on each other,
+C and b are the rows and biases of the constraints, A = C Λ Cᵀ with Λ how the end bodies respond to wrenches on each other,
 and a their accelerations under all other loads. Rows that repeat others carry nothing, which is one solution of many.
 
 x is any bundle with the arrays of `LoopRows`: that of Python (`factors`), or all arrays of the constraints of a simulation.

@@ -40,13 +40,13 @@ from linkwork.spatial.vectors import (
     wrench_to_parent,
 )
 
-# Columns of `loop`, one row a loop: pose of B in A; then, all in B: gap e, relative twist, bias of relative acceleration
+# Columns of `loop`, one row per loop: pose of B in A; then, all in B: gap e, relative twist, bias of relative acceleration
 L_R, L_P, L_GAP, L_TWIST, L_BIAS, LOOP_COLUMNS = 0, 9, 12, 18, 24, 30
 
 STEPS = 60  # of Gauss-Newton; five do when the loop is nearly closed
 REFINED = 1e-13  # of the last step [rad or m]: rounding of what it is made of
 OPEN = 1e-6  # what is left of e from which on other starts are tried
-TURNS = 3  # starts a coordinate, a third of a turn apart
+TURNS = 3  # starts per coordinate, a third of a turn apart
 
 
 @inlined

@@ -42,7 +42,7 @@ from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.spatial.matrices import motion_matrix
 
-STAGE_GAP = 0.3  # [rad or m] by which stages of a step may open loops, as in `simulation.loop_forces`
+STAGE_GAP = 0.3  # [rad or m] by which stages of a step may open loops, as in `constrained.loop_forces`
 SEED, TURNED = 20_260_101, 1e-9  # of a second place of the joints; what the blocked directions may turn by
 
 
@@ -61,7 +61,7 @@ class ClosedPull:
         solver = loop_solver(model)
         solve_dca(solver, state.q, state.v, as_effort(model, effort), np.zeros((0, 6)))
         self.factors = Factors(
-            self.system.matrix(solver_paths(solver), solver.assembly.leaf), self.system.free_answers()
+            self.system.matrix(solver_paths(solver), solver.assembly.leaf), self.system.free_responses()
         )
         self.reactions = solution.reactions  # T λ of each loop, in B
         self.loop_wrenches = reaction_wrenches(self.plan, self.system, self.reactions)  # on the bodies, (n, 6)

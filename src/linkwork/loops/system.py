@@ -1,4 +1,4 @@
-"""The constraints of loops and couplings of a model at one state: rows, gaps, slips, how bodies answer their forces."""
+"""The constraints of loops and couplings of a model at one state: rows, gaps, slips, how bodies respond to their forces."""
 
 from __future__ import annotations
 
@@ -206,12 +206,12 @@ class LoopSystem:
         """
         plan = self.plan
         leaves = self._leaves(leaf)
-        answers = np.zeros((6 * plan.bodies.size, 6 * plan.bodies.size))
-        paths.response_matrix(describe(data), leaves, answers)
-        A = self.C @ answers @ self.C.T
+        responses = np.zeros((6 * plan.bodies.size, 6 * plan.bodies.size))
+        paths.response_matrix(describe(data), leaves, responses)
+        A = self.C @ responses @ self.C.T
         return 0.5 * (A + A.T)
 
-    def free_answers(self) -> FloatArray:
+    def free_responses(self) -> FloatArray:
         """The diagonal of J M⁻¹ Jᵀ if bodies were free of their joints, shape (p,)."""
         rows = self.C.reshape(self.plan.count, -1, 6)
         return np.asarray(np.einsum("pmi,mij,pmj->p", rows, self.plan.mobility, rows))

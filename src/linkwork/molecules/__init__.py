@@ -1,4 +1,4 @@
-"""Molecules as linkages: structure files and peptides → rigid parts that turn about bonds, with real force fields.
+"""Molecules as linkages: structure files and peptides → rigid groups that turn about bonds, with real force fields.
 
     mol = lw.molecules.load("1crn.pdb", relax=True, seed=1)
     field = mol.field("amber14", cutoff=1.0)
@@ -100,14 +100,14 @@ def load(
     relax: minimize the energy in Cartesian coordinates before bonds and angles are frozen; files with clashes need it.
     seed: of what is added. waters, ions: kept or dropped. ph: decides on hydrogens.
     ligands: residues that the force field does not know: "drop", or "rigid": kept as rigid bodies of heavy atoms with
-    Lennard-Jones terms and without charges, or "torsions": such bodies for their rigid parts, which turn about rotatable
+    Lennard-Jones terms and without charges, or "torsions": such bodies for their rigid groups, which turn about rotatable
     bonds. Parameters of your own come in by `from_openmm`.
     gaps: "keep" (each piece gets a base of its own) or "rebuild" (from the file's sequence). ends: rebuild missing ends.
     omega, hydrogens: peptide bonds turn; methyl, hydroxyl and amine groups turn.
     drop: names of residues to leave out ("SAH"). replace: names of modified residues ("PTR") that become standard ones;
     those that lose no atom by it (MSE) do so anyway.
     progress: None shows a bar on a terminal and in a notebook.
-    Every change is listed in the molecule's `report`, with rigid parts that are strained and atoms that stand too close.
+    Every change is listed in the molecule's `report`, with rigid groups that are strained and atoms that stand too close.
     """
     from linkwork.molecules.forces.force_fields import load_force_field, plain_system
     from linkwork.molecules.structure import choosing, completing, reading

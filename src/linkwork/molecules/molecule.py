@@ -52,7 +52,7 @@ class Torsion:
 
 @tabled
 class Molecule:
-    """A molecule as a linkage of rigid parts that turn about bonds.
+    """A molecule as a linkage of rigid groups that turn about bonds.
 
     model, state: the compiled linkage and its state at the given geometry (every torsion coordinate is zero there, and
     counts the turn from it).
@@ -372,7 +372,7 @@ class Molecule:
         return self._systems[key]
 
     def geometry(self) -> Geometry:
-        """What the force field says about the geometry that is frozen: strained rigid parts and clashes, worst first."""
+        """What the force field says about the geometry that is frozen: strained rigid groups and clashes, worst first."""
         system = self.system if self.system is not None else self._plain_system(self.force_field or "amber14")
         return look_at_geometry(self, self.reference, terms_of(system), pairs_of(system, self.atoms, SKIN))
 

@@ -1,6 +1,6 @@
 """Searches that hold more than targets of bodies: loops that stay closed, the centre of mass, obstacles.
 
-Loops and the centre of mass are rows J beside the tree. With x₀ the step of the tree alone and Y its answers to the rows,
+Loops and the centre of mass are rows J beside the tree. With x₀ the step of the tree alone and Y its responses to the rows,
 
     x = x₀ + Y y,    (J Y + 1/w) y = e - J x₀        w: weight of a row, infinite for a loop; e: what it misses
 
@@ -33,7 +33,7 @@ from linkwork.reaching.targets import Row
 LARGEST = 1e8  # damping of a step, as a part of the cost
 LEAST_DAMPING = 1e-8  # more than on a tree: rows are answered by differences of large numbers
 WRONG = (
-    1e-6  # part of the largest answer of rows by which a square may be negative: more is rounding of the elimination
+    1e-6  # part of the largest response of rows by which a square may be negative: more is rounding of the elimination
 )
 REDUNDANT = 1e-11  # part of the largest eigenvalue below which rows say what others say
 LEAST_SQUARE = 1e-24  # of a row beside the largest: below it there is nothing but rounding

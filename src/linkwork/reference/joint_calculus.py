@@ -31,7 +31,7 @@ def _pose(tree, body, screws, q):
 
 @kernel
 def _motion(tree, body, screws, q, v, S):
-    """Fills S (nv, 6), one row a column of the motion subspace; returns S v and the bias."""
+    """Fills S (nv, 6), one row per column of the motion subspace; returns S v and the bias."""
     return joint_kernels.joint_motion(tree, body, screws, 0, q, v, S)
 
 

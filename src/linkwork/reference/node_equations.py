@@ -1,4 +1,4 @@
-"""The equations of the assembly tree in their plainest form: dense NumPy, one function a node kind. The judge of `dca`.
+"""The equations of the assembly tree in their plainest form, the reference of `dca`: one NumPy function per kind of node.
 
 Frames: every handle quantity lives in the frame of the body that carries it; X takes a twist of the carrier to the child.
 Notation and derivation: docs/theory/dca.md.

@@ -14,7 +14,7 @@ from linkwork.core.bundles import Float1, Float2, Int1, Int2, place_of, reader
 SEMI_IMPLICIT_EULER, RUNGE_KUTTA, DORMAND_PRINCE, IMPLICIT_MIDPOINT, KICK_DRIFT_KICK, VARIATIONAL = range(6)
 LIKE_VARIATIONAL = (SEMI_IMPLICIT_EULER, VARIATIONAL)  # Euler makes fast steps so
 STAGE_ROWS = (5, 3, 16, 19, 1, 16)
-VARIATIONAL_COLUMNS, VARIATIONAL_DOF_COLUMNS = 120, 32  # of `integrators.discrete_newton`
+VARIATIONAL_COLUMNS, VARIATIONAL_DOF_COLUMNS = 120, 32  # of `integrators.variational.discrete_newton`
 MOMENTUM = 78  # column of `variational_work`: a body's momentum at the end of a variational step
 IMPULSE = 1  # row of `stages`: what joints give to the same
 HISTORY, HISTORY_ROWS = 4, 7  # rows of `stages`: what a variational step remembers of those before
@@ -89,14 +89,14 @@ class Moving(NamedTuple):
     gravity: Float1  # (3,)
     # what acts on it
     effort: Float1  # (nv,) as given
-    motor: Float2  # (nv, 4)
+    motor: Float2  # (nv, 5) columns of `loading.motor_law`
     effort_limit: Float1  # (nv,) largest effort of motors
     velocity_limit: Float1  # (nv,) above which motors do not push
     wrench: Float2  # (n, 6) fixed in each body's frame; no rows where there are none
     load: Float2  # (k, 16) held by the world; the first counts[LOADS] act
     load_body: Int1  # (k,)
     wet: Float2  # (m, 15) of `environment.wet_columns`; no rows where there is no fluid
-    wet_body: Int1  # (m,) body that each row is a piece of, or -1: welded to the world
+    wet_body: Int1  # (m,) body that each row moves with, or -1: welded to the world
     water: Float1  # (15,) numbers of the fluid
     current: Float2  # (m, 4) height and velocity of the stream
     # where it is
@@ -118,7 +118,10 @@ class Moving(NamedTuple):
     # a step
     start_q: Float1  # (nq,)
     start_v: Float1  # (nv,)
-    u: Float1  # (nv,) a stage is at start ⊕ u
+    # Stages of Runge-Kutta and Dormand-Prince, variational steps: displacement since the start; when the latter ends, its
+    # velocity. Steps of Euler, midpoint and contact: the velocity by which q advances, or that half way. Scratch of
+    # `search_saturation` (efforts), `stopping` and `thermostat` (changes of velocity).
+    u: Float1  # (nv,)
     stages: Float2  # (rows of the integrator, nq + 1)
     variational_work: Float2  # (n, 120) of variational steps; no rows for others
     variational_dof_work: Float2  # (nv, 32)
@@ -129,8 +132,8 @@ class Moving(NamedTuple):
     start_momentum: Float2  # (t, 6)
     centre: Float2  # (t, 3) where the centre of mass of each is to be at the end of the step [m]
     composite: Float2  # (n, 16)
-    counts: Int1
-    numbers: Float1
+    counts: Int1  # (COUNTS,)
+    numbers: Float1  # (NUMBERS,)
 
 
 moving_of = reader(Moving)

@@ -59,7 +59,7 @@ def _shuffle(builder, a, b, lanes):
 
 
 def _moved(*lanes):
-    """A piece that moves lanes of one vector."""
+    """A subroutine that moves lanes of one vector."""
 
     @intrinsic
     def move(typingctx, v):

@@ -21,7 +21,7 @@ from linkwork.statics.elimination.sweeps import eliminate_leaf_to_root
 from linkwork.statics.elimination.workspace import P_, U_, Acting, make_place, make_work
 
 NO_DIAGONAL = np.zeros(0)
-NO_PUSHES, NO_ANSWERS = Pushes(np.zeros((0, 6)), np.zeros(0, dtype=np.int64), 0), np.zeros((0, 0))
+NO_PUSHES, NO_RESPONSES = Pushes(np.zeros((0, 6)), np.zeros(0, dtype=np.int64), 0), np.zeros((0, 0))
 
 # Motions that nothing resists (a link that spins about its own axis, a body afloat) must not run away on rounding. Each is
 # resisted with this part of what loads could resist with. Newton's error shrinks by about this factor per step, so it stays
@@ -142,12 +142,12 @@ class Balance:
         right: FloatArray,
         x: FloatArray,
         pushes: Pushes = NO_PUSHES,
-        answers: FloatArray = NO_ANSWERS,
+        responses: FloatArray = NO_RESPONSES,
         back: int = U_,
     ) -> tuple[float, float]:
         """x (m, nv) for several right sides, as `elimination.solve.solve_sides` says."""
         tree = self.arrays.tree
-        return solve_sides(tree, self.place, self.work.factors, back, self.sides, right, pushes, x, answers)
+        return solve_sides(tree, self.place, self.work.factors, back, self.sides, right, pushes, x, responses)
 
     def negative_direction(self, body: int, x: FloatArray) -> float:
         """x along which the factored energy falls away; returns the largest rotation of a body."""

@@ -39,7 +39,7 @@ LOOSELY, LOOSEST = (
 
 
 class Saddle(NamedTuple):
-    """The elimination of the constraints: how joints answer constraint forces, and J H⁻¹Jᵀ on those that count."""
+    """The elimination of the constraints: how joints respond to constraint forces, and J H⁻¹Jᵀ on those that count."""
 
     Y: FloatArray  # (p, nv)  rows: H⁻¹Jᵀ
     factors: IndefiniteFactors  # of J H⁻¹Jᵀ
@@ -89,10 +89,10 @@ class ClosedBalance:
 
     def saddle(self) -> Saddle:
         """Needs an elimination at `place`. Cost: O(p n)."""
-        X, A = self.answers(self.balance.r[None], U_)
+        X, A = self.responses(self.balance.r[None], U_)
         return Saddle(X[1:], factor_indefinite(A[:, 1:]), X[0], A[:, 0])
 
-    def answers(self, right: FloatArray, back: int) -> tuple[FloatArray, FloatArray]:
+    def responses(self, right: FloatArray, back: int) -> tuple[FloatArray, FloatArray]:
         """H⁻¹ of m right sides and of Jᵀ (m + p, nv), and J times it (p, m + p). back: as in `solve_sides`."""
         m, p = right.shape[0], self.plan.count
         X, A = np.empty((m + p, self.plan.model.nv)), np.empty((p, m + p))

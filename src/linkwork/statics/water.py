@@ -150,7 +150,7 @@ def _step(balance: Balance, closed: ClosedBalance | None, stream: Stream, shift:
     if closed is None:
         turn = stream.solve(balance.r, x)
     else:
-        X, A = closed.answers(balance.r[None], W_)
+        X, A = closed.responses(balance.r[None], W_)
         closing = Closing(X[1:], A[:, 1:])
         force = closing.solve(-closed.system.gap - A[:, 0])
         x = balance.x = X[0] + force @ closing.Y
@@ -289,7 +289,7 @@ def _fixed_in_world(acting: Acting, stream: Stream) -> Acting:
 
 
 class Closing(NamedTuple):
-    """How joints answer constraint forces, and J H⁻¹Jᵀ."""
+    """How joints respond to constraint forces, and J H⁻¹Jᵀ."""
 
     Y: FloatArray  # (p, nv)
     A: FloatArray  # (p, p)

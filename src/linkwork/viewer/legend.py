@@ -18,7 +18,7 @@ MARK = "display:inline-block;width:1.6em;height:0.75em;margin-right:0.4em;border
 def legend(cell: float, is_adaptive: bool, is_molecule: bool = False) -> str:
     """HTML. cell: side of a square of the ground [m, nm of molecules]."""
     bodies: list[tuple[str, list[Any]]] = (
-        [("active joints", [ACTIVE]), ("rigid parts", [np.full(3, GREYS[0]), np.full(3, GREYS[1])])]
+        [("active joints", [ACTIVE]), ("rigid groups", [np.full(3, GREYS[0]), np.full(3, GREYS[1])])]
         if is_adaptive
         else [("base to tips", list(DOWN))]
     )

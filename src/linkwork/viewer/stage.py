@@ -145,7 +145,7 @@ class Stage:
         )
 
     def add_look(self, is_adaptive: bool = False) -> None:
-        """The legend, and checkboxes of the layers. is_adaptive: active joints and rigid parts have colours."""
+        """The legend, and checkboxes of the layers. is_adaptive: active joints and rigid groups have colours."""
         gui = self.server.gui
         is_molecule = self.instances.is_molecule
         gui.add_html(legend(self.cell, is_adaptive, is_molecule))

@@ -143,7 +143,7 @@ def test_without_touching_a_step_is_one_without_contact():
     able = lw.FullDynamics(model, state, contact=lw.Contact())
     free.advance(1e-3, 50)
     able.advance(1e-3, 50)
-    # the two are compiled apart, and may fuse products differently: one rounding a step
+    # the two are compiled apart, and may fuse products differently: one rounding per step
     assert able.state.q == pytest.approx(free.state.q, rel=0, abs=1e3 * np.finfo(float).eps * 10.0)
 
 

@@ -14,7 +14,7 @@ from linkwork.viewer.frames import quaternions, turn_up
 from linkwork.viewer.server import open_server
 from linkwork.viewer.shapes import prototypes
 from linkwork.viewer.shapes.bodies import tree_html, tree_lines
-from linkwork.viewer.shapes.colors import ACTIVE, by_activity, rigid_parts
+from linkwork.viewer.shapes.colors import ACTIVE, by_activity, rigid_groups
 from linkwork.viewer.shapes.detail import Detail, eye
 from linkwork.viewer.shapes.drawing import BATCH, Drawing
 from linkwork.viewer.shapes.instances import instances_of
@@ -205,18 +205,18 @@ def test_what_is_far_away_is_drawn_as_capsules(server, shape):
     drawing.remove()
 
 
-def test_rigid_parts_are_those_between_active_joints():
+def test_rigid_groups_are_those_between_active_joints():
     model = lw.library.random_tree(60, seed=3).compile()
     active = np.array([4, 17, 30, 41])
-    part = rigid_parts(model.parent, active)
+    group = rigid_groups(model.parent, active)
     for i, above in enumerate(model.parent.tolist()):
-        assert part[i] == (i if i in active else part[above] if above >= 0 else -1)
+        assert group[i] == (i if i in active else group[above] if above >= 0 else -1)
     colors = by_activity(model, active)
     assert (colors[active] == ACTIVE).all()
     rest = np.setdiff1d(np.arange(60), active)
     assert (colors[rest] == colors[rest][:, :1]).all()  # grey
-    for first in set(part[rest].tolist()):
-        assert len({tuple(c) for c in colors[rest][part[rest] == first].tolist()}) == 1
+    for first in set(group[rest].tolist()):
+        assert len({tuple(c) for c in colors[rest][group[rest] == first].tolist()}) == 1
 
 
 def test_the_tree_is_searched_and_its_names_are_text():

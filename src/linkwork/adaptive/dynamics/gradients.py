@@ -1,8 +1,8 @@
 """Gradients through adaptive runs, in O(joints that moved) per step.
 
-Between two updates of the region the joints that are active and the rigid pieces between them are a linkage like any other,
+Between two updates of the region the joints that are active and the rigid groups between them are a linkage like any other,
 stepped by the same kernels, so that its steps go back as those of `FullDynamics` do. Joints that move at some time of the
-run, and the pieces between them, are a linkage as well (`united`): in each step those that were not active are locked
+run, and the groups between them, are a linkage as well (`united`): in each step those that were not active are locked
 (`locked`). Which joints are active when, and where all others stand, is held.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork.adaptive.dynamics.locked import Locked, Looked
-from linkwork.adaptive.dynamics.reduced.reduced import PIECES
+from linkwork.adaptive.dynamics.reduced.reduced import GROUPS
 from linkwork.adaptive.dynamics.united import Acting, United, places
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import flag
@@ -59,7 +59,7 @@ class Segment:
     def __init__(self, sim: Any, first: int):
         reduced, model = sim.view.region.reduced, sim.model
         self.first = first
-        self.joints = reduced.joint[: reduced.counts[PIECES]].copy()
+        self.joints = reduced.joint[: reduced.counts[GROUPS]].copy()
         self.freedoms = places(model.arrays.tree, self.joints, V, model.nv)
         self.coordinates = places(model.arrays.tree, self.joints, Q, model.nq)
         self.q: list[FloatArray] = []

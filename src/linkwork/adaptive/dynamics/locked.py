@@ -1,12 +1,12 @@
 """Adaptive runs backwards: steps of one linkage in which the joints that are not active are locked.
 
-A locked joint neither moves nor answers: it has the armature LOCKED here, no spring and no damper. Where it stands matters,
+A locked joint neither moves nor responds: it has the armature LOCKED here, no spring and no damper. Where it stands matters,
 and has a gradient. Joints that leave the region are stopped by impulses (`simulation.constrained.stopping`); velocities of
 those that stay become
 
     v⁺ = M_ss⁻¹ (M v)_s
 
-Joints that enter begin at rest. Which joints were active when is held. In variational steps the inertia of a rigid piece
+Joints that enter begin at rest. Which joints were active when is held. In variational steps the inertia of a rigid group
 stands on its first body (`lumped`).
 """
 
@@ -134,7 +134,7 @@ class Locked:
         return RunGradients(now_q, now_v, efforts, *model)
 
     def _lumps(self, part: _Part) -> Lumps | None:
-        """The rigid pieces of a region, where steps ask for their inertia."""
+        """The rigid groups of a region, where steps ask for their inertia."""
         if self.integrator != "variational" or part.is_all:
             return None
         return Lumps(self.model, part.joints, part.start)

@@ -1,12 +1,12 @@
-"""Rigid pieces of a linkage, each with its whole inertia on its first body; and the way back.
+"""Rigid groups of a linkage, each with its whole inertia on its first body; and the way back.
 
-The discrete momentum of a rigid piece ((6) of `discrete_body`) is not the sum of those of its bodies, so that variational
-steps of a region ask for the inertia of pieces. Bodies that follow the first one of a piece have no mass here; where they
-stand still says where the next pieces begin. With the inertia of a body as a matrix P of 4 x 4,
+The discrete momentum of a rigid group ((6) of `discrete_body`) is not the sum of those of its bodies, so that variational
+steps of a region ask for the inertia of groups. Bodies that follow the first one of a group have no mass here; where they
+stand still says where the next groups begin. With the inertia of a body as a matrix P of 4 x 4,
 
-    P = [½ tr(I) 1 - I, m c; (m c)ᵀ, m],      P of a piece = Σ X P Xᵀ,   X poses of its bodies in the first one
+    P = [½ tr(I) 1 - I, m c; (m c)ᵀ, m],      P of a group = Σ X P Xᵀ,   X poses of its bodies in the first one
 
-and weights G on the matrix of a piece are Xᵀ G X on that of a body, 2 Xᵀ G X P on a small motion of it within the piece.
+and weights G on the matrix of a group are Xᵀ G X on that of a body, 2 Xᵀ G X P on a small motion of it within the group.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ROWS, COLUMNS = (0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)  # of the six moments
 
 
 class Lumps:
-    """The pieces of a model at q whose first bodies are `firsts`; what hangs on the world by no other has no inertia."""
+    """The groups of a model at q whose first bodies are `firsts`; what hangs on the world by no other has no inertia."""
 
     def __init__(self, model: Model, firsts: IntArray, q: FloatArray):
         self.original, self.q, n = model, q, model.n_bodies
@@ -37,14 +37,14 @@ class Lumps:
         T = np.asarray(body_poses(model, State(q, np.zeros(model.nv))))
         self.X = inverse_poses(T[self.first]) @ T[self.within]
         self.P = as_matrices(model.arrays.body[self.within, TEN])
-        pieces = np.zeros((n, 4, 4))
-        np.add.at(pieces, self.first, self.X @ self.P @ self.X.transpose(0, 2, 1))
+        groups = np.zeros((n, 4, 4))
+        np.add.at(groups, self.first, self.X @ self.P @ self.X.transpose(0, 2, 1))
         body = model.arrays.body.copy()
-        body[:, TEN] = as_numbers(pieces)
+        body[:, TEN] = as_numbers(groups)
         self.model = replace(model, arrays=model.arrays._replace(body=body))
 
     def back(self, by_ten: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """From gradients by the ten numbers of the pieces, rows of their first bodies: by those of all bodies, and by q."""
+        """From gradients by the ten numbers of the groups, rows of their first bodies: by those of all bodies, and by q."""
         n, model = self.original.n_bodies, self.original
         G = self.X.transpose(0, 2, 1) @ weights_as_matrices(by_ten[self.first]) @ self.X
         inertias = np.zeros((n, 10))
@@ -55,14 +55,14 @@ class Lumps:
         poses = np.zeros((n, 6))
         poses[self.within] = np.hstack([torque, force])
         R, p = self.X[:, :3, :3], self.X[:, :3, 3]
-        there = np.einsum("nij,nj->ni", R, force)  # moving a whole piece changes nothing
+        there = np.einsum("nij,nj->ni", R, force)  # moving a whole group changes nothing
         turned = np.einsum("nij,nj->ni", R, torque) + np.cross(p, there)
         np.subtract.at(poses, self.first, np.hstack([turned, there]))
         return inertias, Moving(model, State(self.q, np.zeros(model.nv))).back(poses, None)[0]
 
 
 def _first_bodies(parent: IntArray, firsts: IntArray) -> IntArray:
-    """For each body the first one of its piece; as many as there are bodies: the world."""
+    """For each body the first one of its group; as many as there are bodies: the world."""
     n = parent.size
     up = np.append(np.where(parent >= 0, parent, n), n)
     up[firsts] = firsts

@@ -8,9 +8,9 @@ from numpy.typing import ArrayLike
 
 from linkwork.adaptive.adaptive_tree import AdaptiveTree, metric_weights
 from linkwork.adaptive.dynamics.advance import advance_with_updates
-from linkwork.adaptive.dynamics.reduced.piece_fluid import PieceFluid
-from linkwork.adaptive.dynamics.reduced.piece_forces import PieceForces
-from linkwork.adaptive.dynamics.reduced.reduced import PIECES, VELOCITIES
+from linkwork.adaptive.dynamics.reduced.group_fluid import GroupFluid
+from linkwork.adaptive.dynamics.reduced.group_forces import GroupForces
+from linkwork.adaptive.dynamics.reduced.reduced import GROUPS, VELOCITIES
 from linkwork.adaptive.dynamics.region import region
 from linkwork.adaptive.dynamics.region.active_region import JOINT_MARKS, MARKS, ActiveRegion
 from linkwork.adaptive.dynamics.region.everything import EVALUATIONS, advice
@@ -70,7 +70,7 @@ class AdaptiveDynamics(Dynamics):
         made again after an update. Joints whose effort squeezes a body that can move stay active; with pin_active
         those that brace themselves against obstacles do too.
     Limits stop joints that are active.
-    field, thermostat: as in FullDynamics. The field acts on the rigid pieces at every stage, and on all bodies in the
+    field, thermostat: as in FullDynamics. The field acts on the rigid groups at every stage, and on all bodies in the
         metric at each update, which then costs O(n). The thermostat acts on active joints.
     water: as in FullDynamics. It acts on every body in each step, which then costs O(n), and on all bodies in the metric at
         each update: the bound counts buoyancy and drag where they act, and leaves added mass out.
@@ -99,7 +99,7 @@ class AdaptiveDynamics(Dynamics):
         "_water_settings",
     )
     _COUNTERS = ("time", "steps_done", "_since_update", "_updated_at", "_is_proven")
-    _forces: PieceForces
+    _forces: GroupForces
 
     @once_positional(
         "tolerance", "max_active_joints", "update_every", "measure", "weights", "velocity_weights", "horizon", "integrator",
@@ -154,14 +154,14 @@ class AdaptiveDynamics(Dynamics):
         self._is_delicate = is_delicate(model)
         self.water = water
         self._water_settings = "" if water is None else repr(water)
-        self._forces = PieceForces(model, field, thermostat, integrator)
+        self._forces = GroupForces(model, field, thermostat, integrator)
         self._updates = Updates(self, self._contact_state)
         self._make_region()
         self._counted = count_optional_joints(model)
         self._since_update = self.update_every  # the first step begins with an update
         self._updated_at = 0  # `steps_done` at the last update
         self._is_proven = False  # before the first update nothing is
-        if self._contact_state is not None:  # before the region begins: it places all bodies, and rigid parts anew
+        if self._contact_state is not None:  # before the region begins: it places all bodies, and rigid groups anew
             self._contact_state.warnings.of_overlaps(poses_in_rows(model, self._first_state))
         if self.max_active_joints is None:
             self._updates.count_needed(0.0, 1.0)  # nothing yet: no step waits for the kernel
@@ -175,11 +175,11 @@ class AdaptiveDynamics(Dynamics):
         moving, nodes = self._moving, bundles.plan.nodes.shape[0]
         self._reduced = allocate_reduced(model, nodes, moving.bases, moving.constraints)
         if contact is not None and self.contact is not None:
-            contact.follow_region(self._reduced.piece, self._reduced.pose)
+            contact.follow_region(self._reduced.group, self._reduced.pose)
             moving.describe()
         self._fluid = None if self.water is None else InFluid(model, self.water, moving)
         if self._fluid is not None:
-            self._forces.fluid = PieceFluid(model, self._fluid)
+            self._forces.fluid = GroupFluid(model, self._fluid)
         self._tree = AdaptiveTree(bundles, self._loads, self._joints, MARKS, JOINT_MARKS, self._reduced)
         self._forces.act_on(self._tree, self._reduced, moving, self._loads)
         parts = (self._reduced, moving, self._forces, self._loads, self._joints)
@@ -306,10 +306,10 @@ class AdaptiveDynamics(Dynamics):
         return self._report_with(energy)
 
     def _fastest(self) -> tuple[float, int]:
-        pieces, velocities = self._reduced.counts[[PIECES, VELOCITIES]]
+        groups, velocities = self._reduced.counts[[GROUPS, VELOCITIES]]
         moving = self._moving.arrays
-        speed, piece = fastest(moving.tree[:pieces], moving.v[:velocities])
-        return speed, int(self._reduced.joint[piece]) if piece >= 0 else -1
+        speed, group = fastest(moving.tree[:groups], moving.v[:velocities])
+        return speed, int(self._reduced.joint[group]) if group >= 0 else -1
 
     def advance(self, h: float, n: int = 1) -> None:
         """The same without a report.
@@ -349,7 +349,7 @@ class AdaptiveDynamics(Dynamics):
         if self.max_active_joints is None or self._forces.field is not None or not self._region.updates:
             return ""
         evaluations = self.update_every * EVALUATIONS.get(self.integrator, 1.0)
-        active, computed = self._reduced.counts.item(PIECES), self._tree.run.counts.item(JOINT_COUNT)
+        active, computed = self._reduced.counts.item(GROUPS), self._tree.run.counts.item(JOINT_COUNT)
         return advice(active, computed, evaluations, self._counted)
 
     # --------------------------------------------------------------------------------------------------- what users want

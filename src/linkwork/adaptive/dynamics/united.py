@@ -1,4 +1,4 @@
-"""The joints that an adaptive run moves at some time, and the rigid pieces between them: a linkage of its own.
+"""The joints that an adaptive run moves at some time, and the rigid groups between them: a linkage of its own.
 
 All other joints stand still during the run. So whatever is active in a step, that step is one of this linkage in which some
 joints are locked (`locked`), and costs what has moved, not what there is. Given all joints it is the whole linkage.
@@ -26,16 +26,16 @@ from linkwork.spatial.vectors import compose_pose
 
 
 @kernel
-def unite(tree, body, screws, q, number, piece, pose, new_tree, new_body):
-    """Pieces behind the joints with a number, as a linkage: who hangs from whom and where, and inertias.
+def unite(tree, body, screws, q, number, group, pose, new_tree, new_body):
+    """Groups behind the joints with a number, as a linkage: who hangs from whom and where, and inertias.
 
-    number (n,): of the piece that hangs from a joint; -1: it does not move. piece (n,), pose (n, 12): where each body
+    number (n,): of the group that hangs from a joint; -1: it does not move. group (n,), pose (n, 12): where each body
     stands; -1: in the world. Cost: O(n).
     """
     for i in range(tree.shape[0]):
         parent, R, p = -1, IDENTITY3, ZERO3
         if tree[i, PARENT] >= 0:
-            parent = piece[tree[i, PARENT]]
+            parent = group[tree[i, PARENT]]
             R, p = load9(pose, tree[i, PARENT], 0), load3(pose, tree[i, PARENT], 9)
         r = number[i]
         if r >= 0:
@@ -48,7 +48,7 @@ def unite(tree, body, screws, q, number, piece, pose, new_tree, new_body):
             r = parent
             Ri, pi = body_pose(tree, body, screws, i, q)
             R, p = compose_pose(R, p, Ri, pi)
-        piece[i] = r
+        group[i] = r
         store9(pose, i, 0, R)
         store3(pose, i, 9, p)
         if r >= 0:
@@ -86,7 +86,7 @@ class United:
     """Some joints of a model, given by the bodies they carry, ascending; all others stand where q has them.
 
     model: the linkage. start: its own of q. freedoms, coordinates: their places in the whole model. loads, saved: what acts
-    on it, as a simulation lists and saves it. piece (n,), pose (n, 12): where the bodies of the whole model stand in it.
+    on it, as a simulation lists and saves it. group (n,), pose (n, 12): where the bodies of the whole model stand in it.
     """
 
     def __init__(self, model: Model, acting: Acting, joints: IntArray, q: FloatArray):
@@ -100,8 +100,8 @@ class United:
         body[:, INERTIA : INERTIA + 10] = 0.0
         number = np.full(model.n_bodies, -1)
         number[joints] = np.arange(joints.size)
-        self.piece, self.pose = np.empty(model.n_bodies, dtype=np.int64), np.empty((model.n_bodies, 12))
-        unite(arrays.tree, arrays.body, arrays.screws, q, number, self.piece, self.pose, tree, body)
+        self.group, self.pose = np.empty(model.n_bodies, dtype=np.int64), np.empty((model.n_bodies, 12))
+        unite(arrays.tree, arrays.body, arrays.screws, q, number, self.group, self.pose, tree, body)
         f, c = self.freedoms, self.coordinates
         self.start = q[c]
         self.model = replace(
@@ -120,8 +120,8 @@ class United:
         self.loads = [found for load in acting.loads if (found := self._moved(load)) is not None]
 
     def _moved(self, load: Any) -> Any:
-        """A load on bodies as one on their pieces; of those welded to the world nothing is left."""
-        carried = self.piece[load.bodies] >= 0
+        """A load on bodies as one on their groups; of those welded to the world nothing is left."""
+        carried = self.group[load.bodies] >= 0
         bodies = load.bodies[carried]
         if not bodies.size:
             return None
@@ -129,14 +129,14 @@ class United:
         if load.is_fixed:
             torque, force = (np.einsum("nij,nj->ni", R, load.wrenches[carried, k : k + 3]) for k in (0, 3))
             wrenches = np.hstack([torque + np.cross(p, force), force])
-            return SimpleNamespace(is_fixed=True, bodies=self.piece[bodies], wrenches=wrenches)
+            return SimpleNamespace(is_fixed=True, bodies=self.group[bodies], wrenches=wrenches)
         rows, at = load.rows[carried], slice(LOAD_AT, LOAD_AT + 3)
         table = self.saved["load_table"]
         table[rows, at] = np.einsum("nij,nj->ni", R, table[rows, at]) + p
-        return SimpleNamespace(is_fixed=False, bodies=self.piece[bodies], rows=rows)
+        return SimpleNamespace(is_fixed=False, bodies=self.group[bodies], rows=rows)
 
     def carry(self, found: Found) -> Found:
-        """Contacts on bodies as ones on their pieces, and limits of joints of the model as ones of this linkage's."""
+        """Contacts on bodies as ones on their groups, and limits of joints of the model as ones of this linkage's."""
         bodies, pose = found.bodies, found.shapes.pose.copy()
         on = bodies >= 0
         frames = self.pose[bodies[on]]
@@ -146,7 +146,7 @@ class United:
             moved = np.einsum("nij,nj->ni", R, pose[on, 9:]) + p
             pose[on] = np.hstack([turned.reshape(-1, 9), moved])
         return found._replace(
-            bodies=np.where(on, self.piece[bodies], -1),
+            bodies=np.where(on, self.group[bodies], -1),
             shapes=found.shapes._replace(pose=pose),
             limits=np.searchsorted(self.freedoms, found.limits),
         )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from linkwork.adaptive.dynamics.region import region
-from linkwork.adaptive.dynamics.region.choice import ASKED, HORIZON, PASSES, PATIENCE, SETTINGS
+from linkwork.adaptive.dynamics.region.choice import ASKED, HORIZON, PASSES, SETTINGS, TIMEOUT
 from linkwork.adaptive.dynamics.region.everything import EVALUATIONS, count_needed, is_dear, keeps_all_joints
 from linkwork.adaptive.dynamics.region.floor import (
     UNPROVEN,
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from linkwork.adaptive.dynamics.simulation import AdaptiveDynamics
     from linkwork.simulation.contact_step.contact_state import ContactState
 
-PARTS_OF_PATIENCE = 3  # of `update_every`: contacts ask for an update no sooner than a third of it after the last one
+TIMEOUTS_PER_UPDATE = 3  # of `update_every`: contacts ask for an update no sooner than a third of it after the last one
 
 
-def patience_of(every: int) -> int:
+def timeout_of(every: int) -> int:
     """Steps that a contact may rest without being a broken one, and that follow an update before another one."""
-    return -(-every // PARTS_OF_PATIENCE)
+    return -(-every // TIMEOUTS_PER_UPDATE)
 
 
 class Updates:
@@ -76,15 +76,15 @@ class Updates:
         if is_wanted(sim):  # as before the first step
             passes = False
             self._get_ready()
-        patience = patience_of(every)
+        timeout = timeout_of(every)
         stepped, sim._updated_at = sim.steps_done > sim._updated_at, sim.steps_done
         sim._since_update = 0
         if wants_all and counts[ACTIVE_COUNT] == sim._tree.plan.nodes.shape[0]:
             if contact is not None:
-                contact.watch(patience)
+                contact.watch(timeout)
             return  # nothing is hidden, and nothing could change
         free = evaluations if may_be_all else 0.0
-        chosen = (MEASURES[sim.measure], tolerance, most, horizon, wants_all, passes, patience, stepped, touches, free)
+        chosen = (MEASURES[sim.measure], tolerance, most, horizon, wants_all, passes, timeout, stepped, touches, free)
         if chosen != self._chosen:
             self._choice[: len(chosen)] = self._chosen = chosen  # the region itself adds the rest
         if not wants_all:
@@ -152,7 +152,7 @@ class Updates:
     def idle(self, every: int) -> int:
         """How many updates after the present one are sure to change nothing, for all joints are active until then.
 
-        Steps go on through these in one call: one that is cut into pieces costs a part of an evaluation per piece.
+        Steps go on through these in one call: each part of one that is cut costs a part of an evaluation.
         """
         counts = self._sim._tree.run.counts
         if self._contact is not None or counts.item(ACTIVE_COUNT) < self._sim._tree.plan.nodes.shape[0]:
@@ -210,7 +210,7 @@ class Updates:
         chosen = (MEASURES[sim.measure], tolerance, sim.max_active_joints, horizon)
         if chosen != self._chosen_in_steps:
             self._in_steps[: HORIZON + 1] = self._chosen_in_steps = chosen
-        self._in_steps[PATIENCE] = patience_of(every)
+        self._in_steps[TIMEOUT] = timeout_of(every)
         self._in_steps[ASKED] = not self._leaves_bound
         sim._tree.run.counts[UNTIL_ASKED] = 0
         made = sim.steps_done - sim._updated_at

@@ -5,10 +5,10 @@ volumes and places that stay as they were when it became so.
 """
 
 from linkwork.adaptive import workspace as ws
-from linkwork.adaptive.dynamics.reduced.gather import body_in_piece
-from linkwork.adaptive.dynamics.reduced.reduced import FIRST_FORCE, PIECES, PRESSED, WORLD, joint_pose, reduced_of
+from linkwork.adaptive.dynamics.reduced.gather import body_in_group
+from linkwork.adaptive.dynamics.reduced.reduced import FIRST_FORCE, GROUPS, PRESSED, WORLD, joint_pose, reduced_of
 from linkwork.adaptive.dynamics.region.choice import MANY, NOT_READY, READY
-from linkwork.adaptive.dynamics.region.choice import PATIENCE as CHOSEN_PATIENCE
+from linkwork.adaptive.dynamics.region.choice import TIMEOUT as CHOSEN_TIMEOUT
 from linkwork.adaptive.dynamics.region.region import (
     ASSEMBLE,
     BEGIN,
@@ -70,7 +70,7 @@ def place_velocities(table, moving):
     s = moving_of(moving)
     t = contact_arrays_of(moving)
     reduced = reduced_of(table)
-    for r in range(reduced.counts[PIECES]):
+    for r in range(reduced.counts[GROUPS]):
         i = reduced.joint[r]
         for d in range(s.tree[r, DOF]):
             t.model_dof[s.tree[r, V] + d] = tree[i, V] + d
@@ -89,7 +89,7 @@ def perform_with_contact(table, moving, task, joint, settings):
         counts = contact_arrays_of(moving).counts
         if counts[CHANGED] != 0:
             run_of(table).counts[ws.ACTIVATED] = MANY
-        counts[CHANGED], counts[BREAK_TIMEOUT] = 0, int(settings[CHOSEN_PATIENCE])
+        counts[CHANGED], counts[BREAK_TIMEOUT] = 0, int(settings[CHOSEN_TIMEOUT])
         counts[UPDATE_TIMEOUT] = counts[BREAK_TIMEOUT]
     if task == ASSEMBLE or (task == UPDATE and settings[READY] == NOT_READY):
         renew_contact_forces(table, moving)
@@ -105,7 +105,7 @@ def perform_with_contact(table, moving, task, joint, settings):
 
 @routine
 def note_travel(moving):
-    """Before a change of the region: how far its rigid parts have gone since the last search. Cost: O(active joints)."""
+    """Before a change of the region: how far its rigid groups have gone since the last search. Cost: O(active joints)."""
     s = moving_of(moving)
     if s.counts[COMPOSITES_READY] == 0:  # otherwise the end of the last step has placed all bodies
         for i in range(s.tree.shape[0]):
@@ -139,7 +139,7 @@ def follow_region(table, moving, forget):
         make_open(volumes, run.active[k])
     volumes.region_state[REGION] += 1.0
     if forget:
-        volumes.region_state[REGION] += 1.0  # no part is one that was
+        volumes.region_state[REGION] += 1.0  # no group is one that was
         forget_clearances(volumes)
 
 
@@ -238,7 +238,7 @@ def express_contact_forces(table, moving, first):
         i = k if k < listed else k - listed
         impulse = load3(contacts.summed, i, 0) if k < listed else load3(contacts.parted, i, SUMMED)
         point = load3(contacts.data, i, POINT) if k < listed else load3(contacts.parted, i, POINT)
-        pieces, squeezes = (WORLD, WORLD), True
+        groups, squeezes = (WORLD, WORLD), True
         for side in range(2):
             body = contacts.ids[i, side] if k < listed else contacts.parted_ids[i, side]
             squeezes = squeezes and not is_welded(tree, body)
@@ -246,12 +246,12 @@ def express_contact_forces(table, moving, first):
                 continue
             row = first + 2 * k + side
             run.loop_body[row] = body
-            piece, R, p = body_in_piece(plan, c, run, reduced, body)
-            pieces = (pieces[1], piece)
-            if piece >= 0:
-                R, p = compose_pose(load9(s.world, piece, 0), load3(s.world, piece, 9), R, p)
+            group, R, p = body_in_group(plan, c, run, reduced, body)
+            groups = (groups[1], group)
+            if group >= 0:
+                R, p = compose_pose(load9(s.world, group, 0), load3(s.world, group, 9), R, p)
             f = scale3((1.0 if side == 0 else -1.0) / h, impulse)
             n = cross3(sub3(point, p), f)
             store6(run.loop_wrench, row, 0, join(tmatvec3(R, n), tmatvec3(R, f)))
         if squeezes:
-            press(reduced, pieces[0], pieces[1], point, scale3(1.0 / h, impulse))
+            press(reduced, groups[0], groups[1], point, scale3(1.0 / h, impulse))

@@ -112,7 +112,7 @@ def count_capacities(nodes, tree, columns_1, columns_2, inside, rows):
 
 
 def make_factor(layout: FactorLayout) -> tuple[Any, Any]:
-    """The two pieces that work on factors of one layout: `update_factor` and `total_acceleration`.
+    """The two subroutines that work on factors of one layout: `update_factor` and `total_acceleration`.
 
     What differs is decided here, once: code for velocity products is not even compiled where there are none.
     """

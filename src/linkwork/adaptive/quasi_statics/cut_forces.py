@@ -1,8 +1,9 @@
 """Loops in quasi-statics: the forces that keep them closed are loads like any other.
 
 The cut forces f of all loops solve K f = -(a₀ + 2 g / h²), with a₀ the accelerations of the loops' ends along the
-constraints under the present loads, K their answers to unit forces, and g the gaps, which the step ½ h² q̈ then closes. Both
-come from path queries: O(p² log n + p³) for p constraints. The bound on the error is that of the solve with these loads.
+constraints under the present loads, K their responses to unit forces, and g the gaps, which the step ½ h² q̈ then closes.
+Both come from path queries: O(p² log n + p³) for p constraints. The bound on the error is that of the solve with these
+loads.
 """
 
 from __future__ import annotations

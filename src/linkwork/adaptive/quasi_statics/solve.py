@@ -147,7 +147,7 @@ def expand_more(table, measure, tolerance, max_joints, max_opened):
 
 @kernel
 def mark_and_move(table, h, measure, tolerance):
-    """Ends a step whose solve was cut into pieces; returns OVERFLOW or -1."""
+    """Ends a step whose solve was cut into parts; returns OVERFLOW or -1."""
     plan = plan_of(table)
     mechanism = mechanism_of(table)
     run = run_of(table)

@@ -15,7 +15,7 @@ from linkwork.cli.screen import count, seconds, working
 from linkwork.core.arrays import FloatArray
 
 TITLE = "a long chain is hit: only the joints that matter move"
-SAYS = "A blow sets the joints around it in motion; the rest of the chain moves as rigid pieces until that reaches it."
+SAYS = "A blow sets the joints around it in motion; the rest of the chain moves as rigid groups until that reaches it."
 
 LINKS, QUICK_LINKS = 20_000, 60
 LENGTH, MASS = 0.1, 0.1  # of a link [m, kg]

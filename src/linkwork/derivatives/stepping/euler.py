@@ -24,7 +24,7 @@ from linkwork.derivatives.stepping.free_joints import FreeJoints, MoveGradients
 from linkwork.derivatives.stepping.joint_laws import JointLaws
 from linkwork.derivatives.stepping.step_gradients import UNSEEN, Linearized, Seen, StepGradients, StepMap
 from linkwork.derivatives.stepping.world_loads import WorldLoads
-from linkwork.derivatives.sweeps.joint_pieces import springs_adjoint
+from linkwork.derivatives.sweeps.joint_parts import springs_adjoint
 from linkwork.derivatives.sweeps.kinematic_sweeps import spring_pulls
 from linkwork.dynamics.api import forward_dynamics
 from linkwork.dynamics.inputs import NO_WRENCHES
@@ -102,12 +102,12 @@ class EulerStep(StepMap):
         h, laws = self.h, self.laws
         total = effort + laws.look(before, after.v)
         wrenches = self.loads.wrenches(before)
-        touch = self.contact_impulses(before, after, seen)
+        contact = self.contact_impulses(before, after, seen)
         fast = None
-        if touch is not None:
-            fast = touch.half_way(total, wrenches)
-            total = total + touch.efforts
-            wrenches = touch.wrenches if wrenches is None else wrenches + touch.wrenches
+        if contact is not None:
+            fast = contact.half_way(total, wrenches)
+            total = total + contact.efforts
+            wrenches = contact.wrenches if wrenches is None else wrenches + contact.wrenches
         qdd, pull = self._solve(before, total, wrenches) if fast is None else (fast.qdd, fast.pull)
         v, turning = before.v + h * qdd, before.v if fast is None else fast.u
         self.free.speed_up(turning, v, h)
@@ -128,13 +128,15 @@ class EulerStep(StepMap):
             more = way.begin(total, qdd)
             by_qdd = by_qdd + more.qdd
         found: Any = pull(by_qdd)  # every gradient is there
-        if touch is not None:
+        if contact is not None:
             by_wrenches = found.wrenches if more is None else found.wrenches + more.wrenches
-            by_contact = touch.back(v, by_wrenches, found.effort if more is None else found.effort + more.effort, pull)
+            by_contact = contact.back(
+                v, by_wrenches, found.effort if more is None else found.effort + more.effort, pull
+            )
             faster = faster + by_contact.faster
             found = pull(by_qdd + h * by_contact.faster)
             by_wrenches = found.wrenches if more is None else found.wrenches + more.wrenches
-            moved.q[:] += by_contact.q + touch.carried_back(by_wrenches)
+            moved.q[:] += by_contact.q + contact.carried_back(by_wrenches)
         turned = self.free.speed_up_back(turning, faster, h)
         if fast is not None:
             found, turned = fast.rest(found, turned), np.zeros_like(turned)
@@ -143,7 +145,7 @@ class EulerStep(StepMap):
             found = replace(found, inertias=found.inertias + shut.inertias)
             armature = armature + shut.armature
         before_v = faster + found.v + turned
-        if touch is not None:
+        if contact is not None:
             before_v = before_v + by_contact.v
         if more is None:
             q = moved.q + found.q + self.loads.back(before, found.wrenches)

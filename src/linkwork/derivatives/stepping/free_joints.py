@@ -1,4 +1,4 @@
-"""Free joints in a step of semi-implicit Euler, backwards: equation (5) of `simulation.integrators.straight`.
+"""Free joints in a step of semi-implicit Euler, backwards: equation (5) of `simulation.integrators.euler`.
 
     v₁ = v + h (q̈ + ω x v)        p⁺ = p + h R u        E = exp(h u_ω),  R⁺ = R E        v⁺ = Eᵀ v₁
 

@@ -24,7 +24,7 @@ from linkwork.model.model import Model
 from linkwork.model.state import State
 
 M_STIFFNESS, M_DAMPING, M_POSITION, M_VELOCITY, M_FRICTION = range(5)  # columns of a simulation's motors
-SLIP = 1e-4  # [rad/s or m/s] below which dry friction is proportional to the speed, as in `simulation.motor_law`
+SLIP = 1e-4  # [rad/s or m/s] below which dry friction is proportional to the speed, as in `loading.motor_law`
 SPEED_BAND = 0.1  # of the limit of speed, over which the push of a motor falls to zero: `docs/control.md`
 
 

@@ -1,4 +1,4 @@
-"""Rows of three numbers: how a turn by a rotation vector changes, and the spin of free bodies (`simulation.free_spin`)."""
+"""Rows of three numbers: how a turn by a rotation vector changes, and the spin of free bodies (`momentum.free_spin`)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from linkwork.core.arrays import FloatArray
 
 SMALL = 1e-4  # [rad] below which series are exact to rounding
-NO_TURN, SOLVED, ROUGH, MOST_ITERATIONS = 1e-12, 1e-13, 1e-8, 8  # as in `simulation.free_spin`
+NO_TURN, SOLVED, ROUGH, MOST_ITERATIONS = 1e-12, 1e-13, 1e-8, 8  # as in `momentum.free_spin`
 
 
 def hat(x: FloatArray) -> FloatArray:

@@ -16,7 +16,7 @@ from linkwork.core.jit import inlined, kernel, routine
 from linkwork.core.subnormals import flush_subnormals, restore_mode
 from linkwork.derivatives.sweeps import arrays as at
 from linkwork.derivatives.sweeps.arrays import adjoint_of, primal_of
-from linkwork.derivatives.sweeps.joint_pieces import ball_effort, ball_twist, springs_adjoint
+from linkwork.derivatives.sweeps.joint_parts import ball_effort, ball_twist, springs_adjoint
 from linkwork.dynamics.aba import ACCELERATION as ABA_ACCELERATION
 from linkwork.dynamics.aba import TWIST
 from linkwork.dynamics.one_more_right_side import bias_to_parent, from_parent, solved_twist, to_parent

@@ -8,7 +8,7 @@ With ξ the twist by which the pose of a body changes, and V its twist:
 """
 
 from linkwork.core.jit import kernel, routine
-from linkwork.derivatives.sweeps.joint_pieces import ball_effort, ball_stretch, ball_twist, set_three
+from linkwork.derivatives.sweeps.joint_parts import ball_effort, ball_stretch, ball_twist, set_three
 from linkwork.model import layout
 from linkwork.model.kernels.joint_kernels import body_pose, helical_twist, joint_passive_effort, screw_pose, screw_twist
 from linkwork.spatial.memory import add_to6, load3, load6, load9, store6

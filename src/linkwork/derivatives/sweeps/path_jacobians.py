@@ -15,7 +15,7 @@ I, B and wrenches F summed over all that hangs from a joint, and m the deeper on
 
 from linkwork.core.jit import inlined, routine
 from linkwork.derivatives.sweeps import arrays as at
-from linkwork.derivatives.sweeps.joint_pieces import springs_tangent
+from linkwork.derivatives.sweeps.joint_parts import springs_tangent
 from linkwork.dynamics.aba import P_, R_, TWIST
 from linkwork.model import layout
 from linkwork.model.kernels.joint_kernels import helical_twist

@@ -155,7 +155,7 @@ def hang_solid(x, node):
 
 
 @inlined
-def answer_of_stretch(node_data, at, f1, f2):
+def response_of_stretch(node_data, at, f1, f2):
     """I⁻¹ (f1 + X₁₂ᵀ f2): acceleration of the first body of a stretch by wrenches on its ends."""
     R, p = solid_pose(node_data, at)
     L, d, _ = ldl6(block_lower(node_data, at))
@@ -192,5 +192,5 @@ def motion_in_stretch(nodes, block, node, joint_data, node_data, inputs):
     if nodes[top, NODE_KIND] == HANG:
         return twist_to_child(R, p, flat6(inputs, at + IN_1))
     o = solid_at(nodes, block, top)
-    a = answer_of_stretch(node_data, o, flat6(inputs, at + IN_1), flat6(inputs, at + IN_2))
+    a = response_of_stretch(node_data, o, flat6(inputs, at + IN_1), flat6(inputs, at + IN_2))
     return twist_to_child(R, p, add6(a, flat6(node_data, o + SOLID_B)))

@@ -1,1 +1,1 @@
-"""The walk over paths of the assembly tree: O(log n) answers."""
+"""The walk over paths of the assembly tree: O(log n) responses."""

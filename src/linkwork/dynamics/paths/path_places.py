@@ -8,7 +8,7 @@ from linkwork.spatial.memory import load3, load6, load9, store3, store6, store9
 from linkwork.spatial.rotations import IDENTITY3, ZERO3
 from linkwork.spatial.vectors import ZERO6, add6, compose_pose, twist_to_child
 
-# Columns of `place`, one row a JOIN node: pose of its last body in its first one, and the relative twist.
+# Columns of `place`, one row per JOIN node: pose of its last body in its first one, and the relative twist.
 PLACE_R, PLACE_P, PLACE_TWIST = 0, 9, 12
 PLACE_COLUMNS = 18
 

@@ -1,4 +1,4 @@
-"""Walking one path of the assembly tree: O(log n) answers on coefficients that are up to date.
+"""Walking one path of the assembly tree: O(log n) responses on coefficients that are up to date.
 
 *Climb* carries a change of bias from a body's leaf (or a joint's node) to the root and records, node by node, the change of
 the gap β a joint has to close, or of a body's bias b. *Descend* comes down the path of another body or joint, solving each
@@ -12,7 +12,7 @@ from linkwork.assembly.node_table import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIN
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.dynamics.dca.back_substitution import pass_joint
 from linkwork.dynamics.dca.nodes import H_F, H_P, H_R, HANG_L, JOIN_L, JOIN_SOLID, L_BETA, SOLID_B
-from linkwork.dynamics.dca.solid import answer_of_stretch, into_lower, is_solid, solid_at, solid_pose
+from linkwork.dynamics.dca.solid import into_lower, is_solid, response_of_stretch, solid_at, solid_pose
 from linkwork.dynamics.paths.path_data import path_data_of
 from linkwork.model.layout import DOF, V
 from linkwork.spatial.memory import load3, load6, load9, store6
@@ -102,7 +102,7 @@ def push_through(table, node, gap, b1, b2):
 
 @routine
 def push_gap(table, node, gap, b1, b2):
-    """The same by the joint's own answer to the gap, of whatever kind it is."""
+    """The same by the joint's own response to the gap, of whatever kind it is."""
     d = path_data_of(table)
     i = d.nodes[node, INDEX]
     hang = d.nodes[node, NODE_KIND] == HANG
@@ -226,7 +226,7 @@ def descend(table, base, actual, target, count):
             if is_solid(nodes, node):
                 if not is_solid(nodes, nodes[node, UP]):
                     at = d.block[node] + JOIN_SOLID
-                    a = answer_of_stretch(d.node_data, at, f1, f2)
+                    a = response_of_stretch(d.node_data, at, f1, f2)
                     if actual:
                         a = add6(a, flat6(d.node_data, at + SOLID_B))
                     elif shared:
@@ -322,10 +322,10 @@ def body_block(table, source, target, out):
 
 
 @routine
-def answer_all(table, leaves, out):
+def responses_of_pairs(table, leaves, out):
     """Acceleration of body r for unit wrenches on body c, for all pairs: out (6 m, 6 m), symmetric.
 
-    leaves (m,): BODY nodes; -1 is the world, whose rows and columns stay zero. One climb a column, one descent a pair:
+    leaves (m,): BODY nodes; -1 is the world, whose rows and columns stay zero. One climb per column, one descent per pair:
     O(m² log n).
     """
     d = path_data_of(table)
@@ -345,8 +345,8 @@ def answer_all(table, leaves, out):
 
 @kernel
 def response_matrix(table, leaves, out):
-    """J M⁻¹ Jᵀ over pairs of bodies, as `answer_all`."""
-    answer_all(table, leaves, out)
+    """J M⁻¹ Jᵀ over pairs of bodies, as `responses_of_pairs`."""
+    responses_of_pairs(table, leaves, out)
 
 
 @inlined

@@ -1,4 +1,4 @@
-"""How k bodies answer wrenches on each other, as a small tree of segments: made in O(k log(n/k)), asked in O(k).
+"""How k bodies respond to wrenches on each other, as a small tree of segments: made in O(k log(n/k)), asked in O(k).
 
 The paths of k bodies to the root of the assembly tree meet in at most k - 1 nodes. Between two *stations* (nodes of the
 bodies, and nodes where paths meet) a path is a chain of nodes, which are linear: a segment with bottom u and top t has
@@ -6,10 +6,10 @@ bodies, and nodes where paths meet) a path is a chain of nodes, which are linear
     t = T u                  what goes up: wrenches of branches, changes of acceleration of clusters        (1)
     d_u = R u + Tᵀ d_t       what comes down: accelerations of their carriers, forces of their handles       (2)
 
-because joints answer each other alike (J M⁻¹ Jᵀ is symmetric). T and R come from one climb and one descent of the segment
-for each number of u. Stations of bodies and of sums carry six numbers: a wrench up, an acceleration down. A station where
-two clusters are joined gets (c₁, g) from the upper one and (g, c₂) from the lower one, with g the change of the gap that
-the joint has to close:
+because joints respond to each other alike (J M⁻¹ Jᵀ is symmetric). T and R come from one climb and one descent of the
+segment for each number of u. Stations of bodies and of sums carry six numbers: a wrench up, an acceleration down. A
+station where two clusters are joined gets (c₁, g) from the upper one and (g, c₂) from the lower one, with g the change
+of the gap that the joint has to close:
 
     u = (c₁, c₂) + N g       d_g = Nᵀ d_u - W g                                                              (3)
 
@@ -54,7 +54,7 @@ ADDS, AS_UPPER, AS_LOWER = 0, 1, 2  # N_ENTERS: to the wrench of a body or sum; 
 SMALL_STATION = 1 + N_R + 36 + 72
 JOINT_STATION = 1 + N_R + 144 + 144 + 72 + 36
 
-# Numbers of a station while answers are worked out: what came in, u, d_u and d_g.
+# Numbers of a station while responses are worked out: what came in, u, d_u and d_g.
 IN_U, IN_G, AT_U, AT_D, AT_DG, STATION_STATE = 0, 12, 18, 30, 42, 48
 
 
@@ -69,7 +69,7 @@ class Segments(NamedTuple):
     node: Int1  # (s,)  in the assembly tree
     above: Int1  # (s,)  the next station above; -1 at the last one
     station: Int1  # (k,)  of each body
-    own: Float2  # (s, 144)  answer of each station to itself, with all that is above
+    own: Float2  # (s, 144)  response of each station to itself, with all that is above
 
 
 segments_of = reader(Segments, PathData, PathUnion)
@@ -331,7 +331,7 @@ def network_responses(words, start, count, state):
 
 @routine
 def own_responses(words, start, own, E, M):
-    """How each station answers itself, with all that is above it: own (s, 144), rows of its size; the last one first.
+    """How each station responds to itself, with all that is above it: own (s, 144), rows of its size; the last one first.
 
         Z = R + Tᵀ Z_t T        Z_t of a joint's sides: Eᵀ Z E, less W on g, with u = E (c₁, g) or E (g, c₂)      (4)
 
@@ -368,7 +368,7 @@ def own_responses(words, start, own, E, M):
 
 @routine
 def joint_side(words, o, enters, own, k, E, M):
-    """Z_t of equation (4): how the joint station k, at words[o], answers one of its sides, into M (12, 12)."""
+    """Z_t of equation (4): how the joint station k, at words[o], responds to one of its sides, into M (12, 12)."""
     header = words.view(int64)
     N = o + N_R + 144 + header[o + N_ROWS] * 12
     g = 6 if enters == AS_UPPER else 0  # where g stands in the side's numbers

@@ -14,7 +14,7 @@ from linkwork.core.arrays import IntArray
 from linkwork.core.bundles import Float2, Int1, Int2, reader
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.dynamics.dca.nodes import H_P, H_R, JOIN_SOLID, SOLID_B
-from linkwork.dynamics.dca.solid import answer_of_stretch, into_lower, is_solid
+from linkwork.dynamics.dca.solid import into_lower, is_solid, response_of_stretch
 from linkwork.dynamics.paths.path_data import PathData, path_data_of
 from linkwork.dynamics.paths.path_queries import (
     back_on_upper,
@@ -181,7 +181,7 @@ def descend_together(table, actual):
             if is_solid(d.nodes, node):
                 if not is_solid(d.nodes, d.nodes[node, UP]):
                     at = d.block[node] + JOIN_SOLID
-                    a = answer_of_stretch(d.node_data, at, f1, f2)
+                    a = response_of_stretch(d.node_data, at, f1, f2)
                     a = add6(a, flat6(d.node_data, at + SOLID_B) if actual else load6(u.change, k, 6))
                 below = into_lower(d.nodes, d.block, node, d.joint_data, d.node_data, a)
             if left >= 0:

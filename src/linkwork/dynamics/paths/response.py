@@ -1,4 +1,4 @@
-"""Response: O(log n) questions to a linkage at one state. How does this body answer a push there?"""
+"""Response: O(log n) questions to a linkage at one state. How does this body respond to a push there?"""
 
 from __future__ import annotations
 
@@ -221,13 +221,13 @@ class Response(Uncopied, TakesTurns):
     # ------------------------------------------------------------------------------------------------------------- inputs
 
     @staticmethod
-    def _checked(answer: FloatArray) -> FloatArray:
-        """An answer, unless finite numbers overflowed on the way; what was set before may have done so."""
-        if not np.isfinite(answer).all():
+    def _checked(response: FloatArray) -> FloatArray:
+        """A response, unless finite numbers overflowed on the way; what was set before may have done so."""
+        if not np.isfinite(response).all():
             raise StateError(
                 "Response overflowed: wrenches, efforts or points are too large. Make another one with smaller numbers."
             )
-        return answer
+        return response
 
     def _frame(self, body: str | int) -> tuple[int, FloatArray]:
         return as_frame(self.model, body)

@@ -54,7 +54,7 @@ G_, B_, Q_, OWN, H_, COUPLING, DIAGONAL, LINK_SIZE = 0, 48, 96, 144, 192, 240, 2
 LDL_D = 15
 PAIR_SIZE = 48  # L⁻¹ Φ_cl of two joints below the same link
 
-# Columns of `load`, one row a link: wrench without constraints, ā, effort wrench of its joint, n, acceleration
+# Columns of `load`, one row per link: wrench without constraints, ā, effort wrench of its joint, n, acceleration
 T_, FREE_A, EFFORT, N_, A_, LOAD_COLUMNS = 0, 6, 12, 18, 24, 30
 # Columns of `links` (m, 5): its body, the link that carries it, whether it is welded to that, where its children begin in
 # `child`, and how many they are; its pairs of children begin at `pair`.

@@ -1,1 +1,1 @@
-"""How bodies that are held answer, condensed from a simulation."""
+"""How bodies that are held respond, condensed from a simulation."""

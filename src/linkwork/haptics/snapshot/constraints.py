@@ -1,7 +1,7 @@
-"""Loops, contacts and joint limits: what holds the linkage answers the hands too.
+"""Loops, contacts and joint limits: what holds the linkage responds to the hands too.
 
-With C the rows of all constraints on the bodies they act on, K the answers of the open tree, h the bodies held and t those
-of the constraints, the constrained linkage has
+With C the rows of all constraints on the bodies they act on, K the responses of the open tree, h the bodies held and t
+those of the constraints, the constrained linkage has
 
     A = C K_tt Cᵀ = Qᵀ Λ Q,   G = Λ^-½ Q C K_th,   K' = K_hh - Gᵀ G                       (6)  docs/haptics.md
     a' = a_h + K_ht f                                                                      (5)
@@ -9,8 +9,8 @@ of the constraints, the constrained linkage has
 on the rows that count; those that repeat others carry nothing. f is what constraints do to bodies at the snapshot beyond
 what the coefficients contain. Loops: λ = -A⁺ (C a_t - b). Contacts and limits: the impulses of the last step over its
 length, as the simulation solved for them; so the hand feels the forces that moved the body, impacts included. One that
-sticks answers in three directions, one that slides along its normal, a limit along its coordinate. Until the next snapshot
-they answer both ways, as if bodies were bound to each other.
+sticks responds in three directions, one that slides along its normal, a limit along its coordinate. Until the next snapshot
+they respond both ways, as if bodies were bound to each other.
 
 G has at most six rows per hand that are independent; more are folded into as many. Cost: O(p (k + m) log n + p³) for p rows
 on m bodies, and O(n) for the frames of loops.
@@ -38,7 +38,7 @@ from linkwork.spatial.matrices import rigid_matrix
 
 
 class Reach(NamedTuple):
-    """Answers of k hands' bodies and m others to p rows: rows as wrenches (p, k + m, 6), answers of the same shape."""
+    """Responses of k hands' bodies and m others to p rows: rows as wrenches (p, k + m, 6), responses of the same shape."""
 
     wrenches: FloatArray
     responses: FloatArray
@@ -91,7 +91,7 @@ class Constraints:
         return state.q, state.v
 
     def _ask(self, grasps: GraspSet, bodies: IntArray, rows: Rows) -> tuple[Reach, IntArray]:
-        """Answers of the open tree to every row, one climb and one descent over the union of all paths each."""
+        """Responses of the open tree to every row, one climb and one descent over the union of all paths each."""
         paths = self._source.paths
         leaves = np.concatenate([grasps.ports.leaf, self._source.leaf_of(bodies).astype(np.int64)])
         self._union = path_union(paths.nodes, leaves)  # the table does not keep it

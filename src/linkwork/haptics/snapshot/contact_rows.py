@@ -41,21 +41,21 @@ def no_rows() -> Rows:
     return Rows(np.zeros((0, 2), dtype=np.int64), np.zeros((0, 2, 6)), np.zeros(0), none, np.zeros((0, 6)))
 
 
-def contact_rows(model: Model, touching: ContactState, source: Source) -> Rows:
+def contact_rows(model: Model, contact: ContactState, source: Source) -> Rows:
     """Of the contacts that pressed and the limits that held in the last step."""
     from linkwork.simulation.contact_step.arrays import STEP
 
-    h = float(touching.arrays.totals[STEP])
+    h = float(contact.arrays.totals[STEP])
     if not h > 0.0:
         return no_rows()
-    return rows_of_contacts(touching, source, h).joined(rows_of_limits(model, touching, source, h))
+    return rows_of_contacts(contact, source, h).joined(rows_of_limits(model, contact, source, h))
 
 
-def rows_of_contacts(touching: ContactState, source: Source, h: float) -> Rows:
+def rows_of_contacts(contact: ContactState, source: Source, h: float) -> Rows:
     from linkwork.contact import contact_list as cl
     from linkwork.contact.solver.problem import STICK
 
-    contacts = touching.contacts
+    contacts = contact.contacts
     count = int(contacts.number[cl.COUNT])
     ids, data, impulse = contacts.ids[:count], contacts.data[:count], contacts.summed[:count, :3]
     normals = data[:, cl.NORMAL : cl.NORMAL + 3]
@@ -72,7 +72,7 @@ def rows_of_contacts(touching: ContactState, source: Source, h: float) -> Rows:
         a = pose[np.searchsorted(in_contact, pair[0])]
         point = a[:9].reshape(3, 3) @ data[c, cl.LOCAL : cl.LOCAL + 3] + a[9:]  # it moved with body a in the step
         normal, force = normals[c], impulse[c] / h
-        axes = np.vstack([normal, _tangents(normal)]) if touching.system.state[c] == STICK else normal[None]
+        axes = np.vstack([normal, _tangents(normal)]) if contact.system.state[c] == STICK else normal[None]
         for axis in axes:
             bodies.append(pair)
             on.append(
@@ -104,9 +104,9 @@ def _tangents(normal: FloatArray) -> FloatArray:
     return np.array([first, np.cross(normal, first)])
 
 
-def rows_of_limits(model: Model, touching: ContactState, source: Source, h: float) -> Rows:
+def rows_of_limits(model: Model, contact: ContactState, source: Source, h: float) -> Rows:
     """An effort on a coordinate is a wrench on the body of the joint, and the opposite one on its parent."""
-    limit_impulse = touching.arrays.limit_sums[:, :2]
+    limit_impulse = contact.arrays.limit_sums[:, :2]
     places, sides = np.nonzero(limit_impulse > 0.0)
     if not places.size:
         return no_rows()

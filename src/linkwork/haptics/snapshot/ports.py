@@ -1,12 +1,12 @@
-"""The simulation's side: how the bodies that hands hold answer, condensed into a few numbers for each hand.
+"""The simulation's side: how the bodies that hands hold respond, condensed into a few numbers for each hand.
 
-With a the acceleration of a body under everything that acts on it, K the answers of bodies to unit wrenches on each other
+With a the acceleration of a body under everything that acts on it, K the responses of bodies to unit wrenches on each other
 (J M⁻¹ Jᵀ, from the paths of the bodies), and w the wrenches of the hands, all in the bodies' frames,
 
     a(w) = a + Σ_j K_j (w_j - w_j now)                    linear in what the hands do
     f(w) = I a(w) + V x* I V - w = f₀ + I Σ_j K_j w_j - w weight, other loads and joint reactions       (3)  docs/haptics.md
 
-in the axes of the world and about the points held. K is not formed: a tree of segments (`dynamics.path_segments`) gives
+in the axes of the world and about the points held. K is not formed: a tree of segments (`paths.path_segments`) gives
 K w in O(k) for k hands, and is made in O(k log(n/k)) once the coefficients are up to date.
 """
 
@@ -45,7 +45,7 @@ class Ports(NamedTuple):
     acceleration: Float2  # (k, 6)  of the bodies without the hands, gravity's pull included
     mobility: Float2  # (6 k, 6)  acceleration of each point, and its body, for unit wrenches at it: axes of the world
     message: Float1  # the snapshot, into which records and the tree of segments are written
-    state: Float1  # (n,)  scratch of answers: wrenches on the bodies, stations, rows
+    state: Float1  # (n,)  scratch of responses: wrenches on the bodies, stations, rows
     E: Float2  # (12, 13)  scratch
     M: Float2  # (12, 12)  scratch
 
@@ -125,7 +125,7 @@ def write_frames(p, h):
 
 @kernel
 def find_responses(table, ports):
-    """How the bodies held move, and answer wrenches on each other, from coefficients of the present state.
+    """How the bodies held move, and respond to wrenches on each other, from coefficients of the present state.
 
     table: of PathData, PathUnion and Segments. acceleration: with the hands in place, in a world that accelerates by -g.
     """
@@ -179,13 +179,13 @@ def write_responses(table, ports):
             p.message[o + layout.R_FEED + k] = f[k]
             p.message[o + layout.R_DRIFT + k] = drift[k]
         for c in range(6):
-            moved = to_point_motion(p, h, own_answer(p, s, h, to_body(p, h, unit6(c))), ZERO6)
+            moved = to_point_motion(p, h, own_response(p, s, h, to_body(p, h, unit6(c))), ZERO6)
             for r in range(6):
                 p.mobility[6 * h + r, c] = moved[r]
 
 
 @inlined
-def own_answer(p, s, h, w):
+def own_response(p, s, h, w):
     """Acceleration of the body that hand h holds for a wrench on it, constraints included."""
     own = s.own[s.station[h]]
     a = ZERO6

@@ -8,7 +8,7 @@ A tick takes the last snapshot and the last reading of every device, and forms f
 x' and v' are where the body would be, without the hand, after the time for which the simulation holds a force, and Y is how
 it yields to the hand meanwhile: the coupling is taken implicitly.
 f is the paper's f_ext + Σ joint reactions with the forces of all hands in place. Climbing and descending paths is linear
-in those forces, so the simulation does it once for unit wrenches, and hands over a small tree of matrices (`answers`).
+in those forces, so the simulation does it once for unit wrenches, and hands over a small tree of matrices (`responses`).
 """
 
 import math

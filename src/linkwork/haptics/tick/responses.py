@@ -1,4 +1,4 @@
-"""How the bodies held answer the wrenches of all hands, from the words of a snapshot; both sides of the coupling ask it.
+"""How the bodies held respond to the wrenches of all hands, by a snapshot; both sides of the coupling ask it.
 
 a = K w - Gᵀ G w        K w by the tree of segments, G by the rows of constraints                       (6)  docs/haptics.md
 """
@@ -20,7 +20,7 @@ def row_of(words, r, h):
 
 @routine
 def hand_responses(words, work, wrench, state, rows):
-    """Works out the answers to wrenches at the points held, axes of the world: work[wrench:], six numbers per hand.
+    """Works out the responses to wrenches at the points held, axes of the world: work[wrench:], six numbers per hand.
 
     They are turned into the bodies' frames in place. state, rows: where stations and rows of constraints stand in `work`.
     Cost: O(hands (1 + rows)).

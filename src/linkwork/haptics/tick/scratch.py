@@ -7,7 +7,7 @@ from linkwork.dynamics.paths.path_segments import STATION_STATE
 from linkwork.haptics.sharing import layout
 from linkwork.spatial.rotations import dot3, quaternion_conjugate, quaternion_log, quaternion_multiply, scale3
 
-# `scratch` of a tick: the snapshot, then a reading, an output, wrenches and rates of all hands, and the answers of bodies.
+# `scratch` of a tick: the snapshot, then a reading, an output, wrenches and rates of all hands, responses of bodies.
 AT_READING = layout.SNAPSHOT_WORDS
 AT_OUTPUT = AT_READING + layout.READING_WORDS
 AT_WRENCH = AT_OUTPUT + layout.OUTPUT_WORDS  # 6 per hand

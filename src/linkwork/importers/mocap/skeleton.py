@@ -26,7 +26,7 @@ POSES_TRIED = 40  # of a recording, to see how tall the figure is
 
 @dataclass
 class Bone:
-    """One rigid part of a skeleton, in the file's units until it is built."""
+    """One bone of a skeleton, in the file's units until it is built."""
 
     name: str
     parent: str

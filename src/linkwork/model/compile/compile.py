@@ -1,7 +1,7 @@
 """From the description to arrays: find every fault, merge what does not move by itself, order, pack.
 
-The steps are checking (`faults`), `weld` (fixed joints), `absorb_massless` (into compound joints), `pack`. Names are looked
-up once; everything that touches all bodies works on lists or arrays, so a million bodies take seconds.
+The steps are checking (`faults`), `_weld` (fixed joints), `_absorb_massless` (into compound joints), `_pack`. Names are
+looked up once; everything that touches all bodies works on lists or arrays, so a million bodies take seconds.
 """
 
 from __future__ import annotations

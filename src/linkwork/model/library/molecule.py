@@ -1,4 +1,4 @@
-"""A protein-like molecule: a long backbone of peptides with short side chains, one torsion a joint.
+"""A protein-like molecule: a long backbone of peptides with short side chains, one torsion per joint.
 
 Atoms are drawn a billion times too large and heavy enough to handle: 1 nm becomes 1 m, 1 u becomes 1 g. Bond lengths and
 angles are those of peptides (R. Engh and R. Huber, Acta Cryst. A47, 1991, rounded); bonds and angles are rigid, only

@@ -1,4 +1,4 @@
-"""The linkage that stands for a rod: rigid pieces with springs between them.
+"""The linkage that stands for a rod: rigid bodies with springs between them.
 
 n joints stand in the middles of n segments of length ℓ, so that the first and the last piece are half ones. A joint carries
 EI/ℓ and GJ/ℓ about axes of the natural shape at its place: the midpoint rule, order 2 in ℓ, for clamped, pinned and free
@@ -154,7 +154,7 @@ def rod(
     name: str = "rod",
     gravity: Vector3 = EARTH_GRAVITY,
 ) -> Rod:
-    """A rod or cable with physical numbers, as a linkage of rigid pieces with springs between them.
+    """A rod or cable with physical numbers, as a linkage of rigid bodies with springs between them.
 
     length [m]: of a straight rod along x from the origin; a curve brings its own.
     segments: how many joints; "auto" takes as many as `tolerance` asks for (the estimate is in `numbers.estimated_error`).

@@ -86,7 +86,7 @@ def with_longer_pairs(tables: SolventTables, listed: int) -> SolventTables:
 
 
 def with_longer_inside(tables: SolventTables) -> SolventTables:
-    """The same tables with room for twice as many pairs inside rigid parts, and close ones; the kin that moves is kept."""
+    """The same tables with room for twice as many pairs inside rigid groups, and close ones; the kin that moves is kept."""
     old = tables.work
     atoms = len(old.inside_row) - 1
     work = make_solvent_work(atoms, len(tables.solvent.kin), 2 * len(old.inside_entry), len(old.near_block) - AHEAD)
@@ -98,7 +98,7 @@ def with_longer_inside(tables: SolventTables) -> SolventTables:
 
 
 def solvent_tables(solvent: Solvent, atoms: int, listed: int) -> SolventTables:
-    """Room for three entries per atom inside rigid parts, to begin with. listed: room of the list of neighbours."""
+    """Room for three entries per atom inside rigid groups, to begin with. listed: room of the list of neighbours."""
     return SolventTables(solvent, make_solvent_work(atoms, len(solvent.kin), 3 * atoms + 8, listed))
 
 

@@ -96,7 +96,7 @@ class CompiledField(FieldQuestions):
         self.tables = make_tables(atoms, tree, system, self.skin)
         solvent = solvent_of(system, self.tables.pairs)
         self.solvent_tables = None if solvent is None else solvent_tables(solvent, len(atoms), self.capacity)
-        self._atoms = self.tables.atoms  # on their bodies, also while they are attached to pieces
+        self._atoms = self.tables.atoms  # on their bodies, also while they are attached to groups
         self.evaluations = 0
         self.constant = 0.0  # [kJ/mol] energy of what cannot change
         self.restraint_tables: RestraintTables | None = None
@@ -157,9 +157,9 @@ class CompiledField(FieldQuestions):
         return after
 
     def attach_to_pieces(self, piece: ArrayLike, pose: FloatArray) -> None:
-        """Bodies of one number move as one from now on: `wrenches` takes poses of these pieces and gives wrenches on them.
+        """Bodies of one number are a rigid group from now on: `wrenches` takes poses of groups and gives wrenches on them.
 
-        piece: shape (n,), whole numbers from 0 to n - 1. pose: of each body in its piece, shape (n, 12).
+        piece: the group of each body, shape (n,), whole numbers from 0 to n - 1. pose: of each body in it, shape (n, 12).
         `energy`, `at` and `generalized_forces` are for bodies: `set_clusters` goes back to them.
         """
         n = self.model.n_bodies
@@ -171,7 +171,7 @@ class CompiledField(FieldQuestions):
         self.tables = self.tables._replace(atoms=self._atoms._replace(body=numbers[self.tree.body], local=local))
 
     def wrenches_on_bodies(self, poses: FloatArray, out: FloatArray) -> None:
-        """Wrenches (n, 6) of the last evaluation on bodies, also where it was made on pieces. poses: of bodies, (n, 12)."""
+        """Wrenches (n, 6) of the last evaluation on bodies, also where it was made on groups. poses: of bodies, (n, 12)."""
         n = self.model.n_bodies
         poses_for_kernel(poses, n, n)
         wrenches_for_kernel(out, n)

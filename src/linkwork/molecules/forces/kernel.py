@@ -12,12 +12,12 @@ from linkwork.molecules.forces.tables import (
     AT_WORK,
     AXIS_TERMS,
     BLOCK,
+    CHANGED,
     FIELD_OK,
     HAS_AXIS_TERMS,
     KINDS,
     LIST_IS_VALID,
     NEAR_COUNT,
-    TOUCHED,
     read_atoms,
     read_pairs,
     read_terms,
@@ -89,7 +89,7 @@ def forces_on_bodies(tables, poses, out):
         axis_forces(tables.terms, tables.work)
         tables.work.counters[HAS_AXIS_TERMS] = 1
     counters = tables.work.counters
-    gather_wrenches(tables.atoms, tables.work, poses, out, counters[AT_WORK] + counters[TOUCHED])
+    gather_wrenches(tables.atoms, tables.work, poses, out, counters[AT_WORK] + counters[CHANGED])
 
 
 @routine

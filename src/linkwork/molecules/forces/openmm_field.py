@@ -21,7 +21,7 @@ MOST_THREADS = 1024  # OpenMM ends the program where the system cannot make as m
 FURTHEST = 1e9  # [nm] from the origin
 WATER = 78.5  # relative permittivity, as in OpenMM's own implicit solvent files
 SOLVENTS = ("obc2", "gbn2")
-BONDED = {  # terms that rigid parts make constant: class → (how to count, read and add, atoms of a term)
+BONDED = {  # terms that rigid groups make constant: class → (how to count, read and add, atoms of a term)
     "HarmonicBondForce": ("Bond", 2),
     "HarmonicAngleForce": ("Angle", 3),
     "PeriodicTorsionForce": ("Torsion", 4),
@@ -89,7 +89,7 @@ class OpenMMField(FieldQuestions):
 
 
 def split_system(mm: Any, system: Any, tree: TorsionTree) -> tuple[Any, Any]:
-    """Two Systems: what can change, and the bonded terms inside rigid parts."""
+    """Two Systems: what can change, and the bonded terms inside rigid groups."""
     moving, frozen = mm.System(), mm.System()
     for i in range(system.getNumParticles()):
         for half in (moving, frozen):

@@ -1,7 +1,7 @@
 """Restraints as terms of the kernel: distances, dihedral angles, places, and the deviation from a shape.
 
 Each is zero inside a band from low to high and ½ k d² at the distance d outside of it. They act on few atoms, whose places
-come from the poses at hand, of bodies or of rigid pieces alike, and add to the wrenches that the field has written.
+come from the poses at hand, of bodies or of rigid groups alike, and add to the wrenches that the field has written.
 
 The deviation is what is left after the best superposition: ρ² = Σ |x_i - R y_i|² / N about the centres, with R from the
 largest eigenvalue of Horn's matrix (1987). At the best R the slope is that at fixed R: ∂ρ/∂x_i = (x_i - R y_i) / N ρ.

@@ -26,8 +26,8 @@ KINDS = 5
 AXIS_TERMS = 10  # one per kind: behind the chosen terms, those in which only atoms on axes are of other clusters
 HAS_AXIS_TERMS = AXIS_TERMS + KINDS  # whether the forces at hand contain these
 # of `surroundings`: the body whose atoms are packed, and one, or 0; atoms that see them; vectors of pairs; blocks behind
-# those at work that only these pairs touch; whether the forces at hand contain those on the packed atoms
-SURROUNDING, PACKED_ATOMS, PACKED_VECTORS, TOUCHED, HAS_REACTIONS = range(HAS_AXIS_TERMS + 1, HAS_AXIS_TERMS + 6)
+# those at work whose forces only these pairs change; whether the forces at hand contain those on the packed atoms
+SURROUNDING, PACKED_ATOMS, PACKED_VECTORS, CHANGED, HAS_REACTIONS = range(HAS_AXIS_TERMS + 1, HAS_AXIS_TERMS + 6)
 COUNTERS = HAS_REACTIONS + 1
 # what an evaluation can end in
 FIELD_OK, FIELD_LIST_FULL, FIELD_NOT_FINITE, FIELD_INSIDE_FULL, FIELD_PACKED_FULL = range(5)
@@ -86,7 +86,7 @@ class Work(NamedTuple):
     row: Int1  # (a + 1,)   first list entry of each atom
     entry: Int1  # (capacity,)  block · 256 + one bit per atom of it
     block_works: Int1  # (blocks,)  1 where an atom of the block has neighbours on the list, or a term that can change
-    at_work: Int1  # (blocks,)  the blocks for which that is so, ascending; then those of `TOUCHED`
+    at_work: Int1  # (blocks,)  the blocks for which that is so, ascending; then those of `CHANGED`
     present: Int1  # (blocks,)  one bit per atom that the list of neighbours holds: all but those of `surroundings`
     packed: Float1  # (48 capacity,)  pairs with the surrounding body
     packed_partner: Int1  # (8 capacity,)  their atoms there; -1 for lanes that fill up

@@ -1,4 +1,4 @@
-"""Ligands without parameters, kept as rigid bodies, or as rigid parts that turn about their rotatable bonds.
+"""Ligands without parameters, kept as rigid bodies, or as rigid groups of atoms that turn about their rotatable bonds.
 
 A rigid body needs neither bonds nor angles nor torsions of a force field: only what it does to others. Its heavy atoms get
 the Lennard-Jones terms that GAFF has for their elements, and no charges. Torsions of a ligand have no energy of their own.

@@ -1,6 +1,6 @@
-"""The geometry of a molecule before it is frozen: which rigid parts are strained, and which atoms stand too close.
+"""The geometry of a molecule before it is frozen: which rigid groups are strained, and which atoms stand too close.
 
-Bond lengths and angles inside a rigid part stay as they are for ever. What a force field says about them is therefore
+Bond lengths and angles inside a rigid group stay as they are for ever. What a force field says about them is therefore
 looked at once, when a structure has been read.
 """
 
@@ -16,15 +16,15 @@ from linkwork.core.messages.warning import warn_user
 from linkwork.molecules.structure.report import PreparationReport
 
 CLOSE = 0.3  # [nm] distance up to which pairs are looked at: atoms that touch stand 0.2 (O to H) to 0.4 nm apart
-STRAINED = 100.0  # [kJ/mol] in bonds and angles of one rigid part, from which it is reported; usual ones have 10 to 50
+STRAINED = 100.0  # [kJ/mol] in bonds and angles of one rigid group, from which it is reported; usual ones have 10 to 50
 TIGHT = 25.0  # [kJ/mol] of repulsion of one pair, from which it is reported: 10 kT
 HOPELESS = 1000.0  # [kJ/mol] of repulsion of one pair: no run survives it
-MOST = 5  # parts and pairs that a report names
+MOST = 5  # groups and pairs that a report names
 
 
 @tabled
 class Strain(NamedTuple):
-    """A rigid part whose bonds and angles are not at rest."""
+    """A rigid group whose bonds and angles are not at rest."""
 
     body: str
     energy: float  # [kJ/mol] in its bonds and angles
@@ -45,7 +45,7 @@ class Clash(NamedTuple):
 class Geometry(NamedTuple):
     """What a force field says about the geometry that is frozen, worst first."""
 
-    strained: tuple[Strain, ...]  # every rigid part of several atoms
+    strained: tuple[Strain, ...]  # every rigid group of several atoms
     clashes: tuple[Clash, ...]  # every pair that repels by more than TIGHT
 
 
@@ -55,7 +55,7 @@ def look_at_geometry(molecule: Any, x: FloatArray, terms: Any, pairs: Any) -> Ge
 
 
 def note_geometry(found: Geometry, report: PreparationReport) -> None:
-    """Adds the worst parts and pairs to a report, and warns where no run would survive them."""
+    """Adds the worst groups and pairs to a report, and warns where no run would survive them."""
     for part in found.strained[:MOST]:
         if part.energy > STRAINED:
             what = f"{part.energy:.0f} kJ/mol in bonds and angles; worst {part.worst}"
@@ -119,7 +119,7 @@ def _clashes(molecule: Any, x: FloatArray, terms: Any, pairs: Any) -> tuple[Clas
     r = np.linalg.norm(x[i] - x[j], axis=1)
     s6 = (sigma / np.maximum(r, 1e-6)) ** 6
     energy = 4.0 * epsilon * s6 * (s6 - 1.0)
-    apart = molecule.tree.body[i] != molecule.tree.body[j]  # pairs inside a rigid part exert nothing
+    apart = molecule.tree.body[i] != molecule.tree.body[j]  # pairs inside a rigid group exert nothing
     worst = np.flatnonzero((energy > TIGHT) & apart)
     worst = worst[np.argsort(-energy[worst], kind="stable")]
     return tuple(Clash(atoms.label(int(i[k])), atoms.label(int(j[k])), float(r[k]), float(energy[k])) for k in worst)

@@ -1,4 +1,4 @@
-"""The end of a step of a closed linkage, backwards: what closed its loops again (`simulation.loop_forces.close_loops`).
+"""The end of a step of a closed linkage, backwards: what closed its loops again (`constrained.loop_forces.close_loops`).
 
 The step left (q', v'), with gaps and slips. With M at q', J' and J the rows of the loops there and where they are closed,
 
@@ -72,7 +72,7 @@ class Shut:
         solver = loop_solver(closing.heavy)
         solve_dca(solver, end.q, self.still, NO_EFFORT, NO_WRENCHES)
         matrix = self.open.matrix(solver_paths(solver), solver.assembly.leaf)
-        self.factors = Factors(matrix, self.open.free_answers())
+        self.factors = Factors(matrix, self.open.free_responses())
         self.q, self.v = end
         self.at_open = Moving(self.tree, State(self.q, self.still))
         self.force = self._corrected(lambda force: -self._gap(force))

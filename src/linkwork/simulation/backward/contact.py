@@ -165,7 +165,7 @@ class _ContactImpulses:
         self.force = force
         self.wrenches = self.on_bodies(force)
         frames = self.at.R, self.at.p
-        self.touches = [
+        self.points = [
             ContactPoint(pair, found.shapes, k, (found.point[k], found.axes[k, 0], found.distance[k]), frames)
             for k, pair in enumerate(found.bodies)
         ]
@@ -175,8 +175,8 @@ class _ContactImpulses:
     def half_way(self, total: FloatArray, wrenches: FloatArray | None) -> HalfWay | None:
         if not (self.step.takes_half and turns_fast(self.at.twists, self.h)):
             return None
-        touch = self.efforts, self.wrenches
-        return HalfWay(self.step.laws.stepped, self.before, self.h, (total, wrenches), touch)
+        of_contact = self.efforts, self.wrenches
+        return HalfWay(self.step.laws.stepped, self.before, self.h, (total, wrenches), of_contact)
 
     # ------------------------------------------------------------------------------------------------ contacts and bodies
 
@@ -231,8 +231,8 @@ class _ContactImpulses:
             self._add(out, body, R[body], turning, -pull)
         velocity, normal = self.at_contacts(twists), found.axes[:, 0]
         by_normal = _dots(normal, force) * velocity - _dots(normal, velocity) * force
-        for touch, turn, pull in zip(self.touches, by_normal, drag, strict=True):
-            touch.back(turn, pull, _OnBodies(self, touch.bodies, out))
+        for point, turn, pull in zip(self.points, by_normal, drag, strict=True):
+            point.back(turn, pull, _OnBodies(self, point.bodies, out))
 
     @staticmethod
     def _add(out: FloatArray, body: IntArray, R: FloatArray, turning: FloatArray, moving: FloatArray) -> None:
@@ -249,16 +249,16 @@ class _ContactImpulses:
         then = Moving(self.model, State(self.before.q, v))
         u, before = self.rows(then.twists, v), self.rows(self.at.twists, self.before.v)
         by_u, by_impulse = self._laws(u)
-        answers = np.empty((self.count, self.count))
+        responses = np.empty((self.count, self.count))
         for k, unit in enumerate(np.eye(self.count)):
             force, efforts = self.pushes(unit)
             _, row = self.at.back(None, self.on_bodies(force))
             solved = pull(row + efforts)
-            answers[:, k] = self.rows(solved.wrenches, solved.effort)
-        given = answers @ np.concatenate([self.found.impulse.ravel(), self.found.limit_impulse])
+            responses[:, k] = self.rows(solved.wrenches, solved.effort)
+        given = responses @ np.concatenate([self.found.impulse.ravel(), self.found.limit_impulse])
         bias = self._biases(u, before, float(np.abs(given).max()))
         g = self.rows(by_wrenches, by_efforts) / h
-        A = by_impulse + by_u @ answers
+        A = by_impulse + by_u @ responses
         y = np.linalg.lstsq(A.T, g, rcond=SMALL_PART)[0]
         by_bias = np.zeros(self.count)
         normal = np.concatenate([3 * np.arange(m), np.arange(3 * m, self.count)])

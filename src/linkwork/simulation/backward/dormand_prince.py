@@ -1,6 +1,6 @@
 """A step by Dormand and Prince's method, backwards: its substeps, whose lengths are held, in the opposite order.
 
-The lengths are found anew by the controller of `simulation.integrators.dormand_prince`, from the one it wished for before
+The lengths are found anew by the controller of `simulation.integrators.dormand_prince`, from the one it proposed before
 the step.
 """
 

@@ -37,26 +37,26 @@ class HalfWay:
     total, wrenches: what acts without contact; pushes, efforts: of contacts and limits.
     """
 
-    def __init__(self, stepped: Model, before: State, h: float, acting: tuple[Any, Any], touch: tuple[Any, Any]):
+    def __init__(self, stepped: Model, before: State, h: float, acting: tuple[Any, Any], of_contact: tuple[Any, Any]):
         from linkwork.simulation.contact_step.turning import ROUNDS
 
         self.stepped, self.before, self.h = stepped, before, h
-        (total, wrenches), (efforts, pushes) = acting, touch
+        (total, wrenches), (efforts, pushes) = acting, of_contact
         arrays = stepped.arrays
         dof = arrays.dof.copy()
         dof[:, [layout.STIFFNESS, layout.DAMPING]] = 0.0
         bare = replace(stepped, arrays=arrays._replace(dof=dof))
         pulls = np.empty(stepped.nv)
         spring_pulls(arrays.tree, arrays.dof, arrays.rest, before.q, before.v, pulls)
-        drive = total - pulls
+        bare_effort = total - pulls
         self._rounds: list[Any] = []
         self.u = before.v
         for _ in range(ROUNDS):
-            qdd, pull = solve(bare, State(before.q, self.u), drive, wrenches)
+            qdd, pull = solve(bare, State(before.q, self.u), bare_effort, wrenches)
             self._rounds.append(pull)
             self.u = before.v + 0.5 * h * qdd
         whole = pushes if wrenches is None else wrenches + pushes
-        self.qdd, self.pull = solve(bare, State(before.q, self.u), drive + efforts, whole)
+        self.qdd, self.pull = solve(bare, State(before.q, self.u), bare_effort + efforts, whole)
 
     def rest(self, found: Any, by_u: FloatArray) -> Gradients:
         """All gradients of the step from those of its last solve and weights on u.
@@ -72,12 +72,12 @@ class HalfWay:
             by_u = more.v
             for name, total in sums.items():
                 total += getattr(more, name)
-        arrays, v, by_drive = self.stepped.arrays, self.before.v, sums["effort"]
+        arrays, v, by_bare_effort = self.stepped.arrays, self.before.v, sums["effort"]
         by_dof, bodies = np.zeros((v.size, layout.DOF_COLUMNS)), np.arange(self.stepped.n_bodies)
-        springs_of(arrays.tree, arrays.dof, arrays.rest, bodies, self.before.q, -by_drive, sums["q"], by_dof)
+        springs_of(arrays.tree, arrays.dof, arrays.rest, bodies, self.before.q, -by_bare_effort, sums["q"], by_dof)
         return Gradients(
             **sums,
-            v=by_v + by_u - arrays.dof[:, layout.DAMPING] * by_drive,
+            v=by_v + by_u - arrays.dof[:, layout.DAMPING] * by_bare_effort,
             stiffness=by_dof[:, layout.STIFFNESS],
-            damping=-v * by_drive,
+            damping=-v * by_bare_effort,
         )

@@ -74,7 +74,7 @@ class VariationalStep(StepMap):
             self.half_way = JointLaws(self.model, np.asarray(saved["motor"], dtype=float), ahead)
         own = (
             {"inertias"} if getattr(sim, "has_inertias", True) else set()
-        )  # pieces of adaptive runs have none of their own
+        )  # rigid groups of adaptive runs have none of their own
         self.discrete = _memory(self.model, bool(own))
         self.start = inverse.InversePull(self.beginning, frozenset({"q", "acceleration", "gravity", "armature"} | own))
         self.end = forward.ForwardPull(

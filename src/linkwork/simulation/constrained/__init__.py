@@ -1,1 +1,1 @@
-"""Loops and couplings in the step, and how the linkage answers impulses."""
+"""Loops and couplings in the step, and how the linkage responds to impulses."""

@@ -1,7 +1,7 @@
 """Couplings of joints in the step: rows Σ c q = offset on joint coordinates, behind those of loops in the same system.
 
-The force λ of a coupling is the effort λ c on each of its joints (`joint_rows`). With contact, how the linkage answers a
-unit force comes from the articulated inertias that `aba` left behind:
+The force λ of a coupling is the effort λ c on each of its joints (`joint_rows`). With contact, how the linkage responds
+to a unit force comes from the articulated inertias that `aba` left behind:
 
     up:    u = c - Sᵀp,  p_λ += Xᵀ (p + U D⁻¹ u)          down:  a' = X a_λ,  x = D⁻¹ (u - Uᵀ a'),  a = a' + S x
 
@@ -45,7 +45,7 @@ def coupled_sum(x, k, values):
 
 
 @inlined
-def drive_coupled(x, k, force):
+def add_coupling_efforts(x, k, force):
     """push += the efforts of coupling k."""
     for e in range(x.coupled_first[k], x.coupled_first[k + 1]):
         if x.coupled_body[e] >= 0:
@@ -53,7 +53,7 @@ def drive_coupled(x, k, force):
 
 
 @inlined
-def forget_drives(x):
+def clear_coupling_efforts(x):
     """push ← 0 at all coupled joints."""
     for e in range(x.coupled_body.shape[0]):
         if x.coupled_body[e] >= 0:
@@ -61,11 +61,11 @@ def forget_drives(x):
 
 
 @inlined
-def gather_drives(x):
+def gather_coupling_efforts(x):
     """push ← Eᵀ of `force`: efforts of all couplings."""
-    forget_drives(x)
+    clear_coupling_efforts(x)
     for k in range(x.offset.shape[0]):
-        drive_coupled(x, k, x.force[x.row.shape[0] + k])
+        add_coupling_efforts(x, k, x.force[x.row.shape[0] + k])
 
 
 @inlined
@@ -89,24 +89,24 @@ def unmet_couplings(table):
 
 
 @routine
-def answer_to_coupling(table, k, count):
-    """What a unit force of coupling k does: accelerations of `count` listed bodies in `answer`, of joints in `change`."""
+def response_to_coupling(table, k, count):
+    """What a unit force of coupling k does: accelerations of `count` listed bodies in `response`, of joints in `change`."""
     s = moving_of(table)
     x = constraints_of(table)
-    forget_drives(x)  # those of the last solution
-    drive_coupled(x, k, 1.0)
+    clear_coupling_efforts(x)  # those of the last solution
+    add_coupling_efforts(x, k, 1.0)
     clear_members(x, count)
     respond_members(s, x, count, x.push, x.change)
-    forget_drives(x)
+    clear_coupling_efforts(x)
 
 
 @routine
 def project_couplings(table):
     """How the linkage moves along the efforts of its couplings: vectors ŷ with M_c⁻¹ = M⁻¹ - Σ ŷ ŷᵀ.
 
-    M_c⁻¹ answers impulses with the joints coupled. ŷ_k = (y_k - Σ ŷ_l (E_k ŷ_l)) / √(E_k ŷ_k), l < k, with y_k = M⁻¹E_kᵀ:
-    Gram and Schmidt's method in the metric of M. A coupling that says what those before say gets ŷ = 0. Joints are in
-    `coupled_change` (c, nv), bodies in their frames in `coupled_response` (c n, 6). Cost: O(c n + c² n).
+    M_c⁻¹ is the response to impulses with the joints coupled. ŷ_k = (y_k - Σ ŷ_l (E_k ŷ_l)) / √(E_k ŷ_k), l < k, with
+    y_k = M⁻¹E_kᵀ: Gram and Schmidt's method in the metric of M. A coupling that says what those before say gets ŷ = 0.
+    Joints are in `coupled_change` (c, nv), bodies in their frames in `coupled_response` (c n, 6). Cost: O(c n + c² n).
     """
     s = moving_of(table)
     x = constraints_of(table)
@@ -114,7 +114,7 @@ def project_couplings(table):
     for i in range(n):
         x.members[i] = i
     for k in range(x.offset.shape[0]):
-        answer_to_coupling(table, k, n)
+        response_to_coupling(table, k, n)
         whole = coupled_sum(x, k, x.change)
         for l in range(k):  # noqa: E741
             along = coupled_sum(x, k, x.coupled_change[l])

@@ -1,7 +1,7 @@
 """J M⁻¹ Jᵀ of the rows of loops and couplings, from what their forces leave on the joints between them and the world.
 
 A unit force of a row goes up from the bodies or joints that it acts on (`responses`) and leaves y = u on each joint that
-it passes. M⁻¹ is the sum of what all joints answer by themselves, D⁻¹ being that of one joint, so
+it passes. M⁻¹ is the sum of what all joints respond by themselves, D⁻¹ being that of one joint, so
 
     J M⁻¹ Jᵀ = Σ_joints  y_jᵀ D_j⁻¹ y_j                                                  (7) theory/loops.md
 
@@ -13,7 +13,7 @@ from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.aba import D_D, DINV
 from linkwork.model.layout import DOF, HELICAL, INERTIA, KIND, PARENT, V
 from linkwork.simulation.constrained.constraints import constraints_of
-from linkwork.simulation.constrained.coupling_forces import forget_drives
+from linkwork.simulation.constrained.coupling_forces import clear_coupling_efforts
 from linkwork.simulation.constrained.responses import mark_more_paths, mark_paths, push_up, unmark_members
 from linkwork.simulation.moving import moving_of
 from linkwork.spatial.inertia import rigid_lower
@@ -37,7 +37,7 @@ def row_matrix(table):
     for k in range(x.ends.shape[0]):
         for r in range(x.first_row[k], x.first_row[k + 1]):
             push_loop_row(s, x, k, r)
-    forget_drives(x)  # those of the last solution
+    clear_coupling_efforts(x)  # those of the last solution
     for k in range(x.offset.shape[0]):
         for e in range(x.coupled_first[k], x.coupled_first[k + 1]):
             if x.coupled_body[e] >= 0:

@@ -15,7 +15,7 @@ from linkwork.loops.frames import constraint_row, relate_all_frames
 from linkwork.simulation.constrained.constraints import constraints_of
 from linkwork.simulation.constrained.coupling_forces import (
     coupling_rows,
-    gather_drives,
+    gather_coupling_efforts,
     unmet_couplings,
 )
 from linkwork.simulation.constrained.joint_rows import row_matrix
@@ -79,7 +79,7 @@ def gather_wrenches(table):
             if m >= 0:
                 for r in range(x.first_row[k], x.first_row[k + 1]):
                     add_to6(x.wrenches, m, 0, scale6(x.force[r], load6(x.row, r, 6 * side)))
-    gather_drives(x)
+    gather_coupling_efforts(x)
 
 
 @routine

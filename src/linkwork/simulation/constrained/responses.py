@@ -46,26 +46,26 @@ LEFT_ON_JOINT = 6 * LANES  # where in `columns` begins what wrenches leave on a 
 
 
 @inlined
-def push_up(s, i, p, drive, is_driven, effort):
+def push_up(s, i, p, efforts, has_efforts, effort):
     """What body i, on which the bias wrench p acts, passes to its parent; leaves u of its joint in `effort`.
 
-    drive (nv,): efforts on the joints themselves, where there are some.
+    efforts (nv,): on the joints themselves, where there are some.
     """
     if s.tree[i, KIND] == HELICAL:
         j = s.tree[i, V]
-        given = drive[j] if is_driven else 0.0
+        given = efforts[j] if has_efforts else 0.0
         effort[j], p = push_one(s.body, s.work, i, given, p)
     else:
-        p = push_through_joint(s, i, p, drive, is_driven, effort)
+        p = push_through_joint(s, i, p, efforts, has_efforts, effort)
     return wrench_to_parent(load9(s.work, i, R_), load3(s.work, i, P_), p)
 
 
 @routine
-def push_through_joint(s, i, p, drive, is_driven, effort):
+def push_through_joint(s, i, p, efforts, has_efforts, effort):
     """The same for a joint of several freedoms, in the axes of its body."""
     j = s.tree[i, V]
     for d in range(s.tree[i, DOF]):
-        effort[j + d] = drive[j + d] if is_driven else 0.0
+        effort[j + d] = efforts[j + d] if has_efforts else 0.0
     return push_several(s.tree, i, p, s.dof_work, effort)
 
 
@@ -123,11 +123,11 @@ def mark_paths(s, pushed, mark, members):
 
 
 @inlined
-def push_members(s, x, count, drive, is_driven):
+def push_members(s, x, count, efforts, has_efforts):
     """The wrenches in `bias_up` of so many `members` go up to the world; u of their joints stays in `effort`."""
     for e in range(count - 1, -1, -1):
         i = x.members[e]
-        p = push_up(s, i, load6(x.bias_up, i, 0), drive, is_driven, x.effort)
+        p = push_up(s, i, load6(x.bias_up, i, 0), efforts, has_efforts, x.effort)
         if s.tree[i, PARENT] >= 0:
             add_to6(x.bias_up, s.tree[i, PARENT], 0, p)
 
@@ -151,17 +151,17 @@ def move_body(s, x, i, has_effort, out):
 
 
 @routine
-def respond_members(s, x, count, drive, out):
-    """`response` of so many `members` to the wrenches in `bias_up` and efforts `drive`; of their joints into `out`."""
-    push_members(s, x, count, drive, True)
+def respond_members(s, x, count, efforts, out):
+    """`response` of so many `members` to wrenches in `bias_up` and `efforts` on joints; of their joints into `out`."""
+    push_members(s, x, count, efforts, True)
     for e in range(count):
         move_body(s, x, x.members[e], True, out)
 
 
 @routine
-def respond_all(s, x, count, drive, is_driven, out):
+def respond_all(s, x, count, efforts, has_efforts, out):
     """The same for all bodies, `members` being those that are marked; takes the marks away."""
-    push_members(s, x, count, drive, is_driven)
+    push_members(s, x, count, efforts, has_efforts)
     for i in range(s.tree.shape[0]):
         move_body(s, x, i, x.mark[i] != 0, out)
         x.mark[i] = 0

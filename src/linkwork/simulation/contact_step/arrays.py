@@ -41,7 +41,7 @@ STEP, ALL_ENERGY_LOST, TOTALS = range(7, 10)
 # Entries of `balance`: energies [J] and power of loads [W] where the step began, work of pushing apart in it; the length of
 # parts that the next step may begin with [s], 0: as long as it is; which bodies pressed hardest in a part that failed;
 # what the last part gained, and the kinetic energy at its end.
-KINETIC_START, BY_FORCES, ENERGY_START, POWER_START, PUSH_WORK, LENGTH_WISH = range(6)
+KINETIC_START, BY_FORCES, ENERGY_START, POWER_START, PUSH_WORK, PROPOSED_LENGTH = range(6)
 WORST_A, WORST_B, WORST_SHAPE, GAIN, KINETIC_END = range(6, 11)
 # CORRECTION of steps in one part; two numbers of `stepping.saving` where the last part began; whether there was contact in
 # it. Energy of springs where the step began [J]; length of the last part of the last step [s]; two numbers where it began.
@@ -57,7 +57,7 @@ MOST_RECENT = 512  # pairs
 TRY, OWN_STEP, FIND, CHECK_PATH, SOLVE, CALLS = range(6)
 IMPULSES, PUSH = range(2)  # what the solver is called for
 MOST_SWITCHED = 4  # motors that change their law after an evaluation, before another one is made
-DRIVE, RESISTS, FREE_QDD, EVALUATED = range(4)  # rows of `evaluated`
+JOINT_EFFORT, EFFECTIVE_ARMATURE, FREE_QDD, EVALUATED = range(4)  # rows of `evaluated`
 # Entries of `turns`: the method that ended the last step, and steps of this call that are left; whether a step in which
 # contacts begin is taken back for an update of the region, how often the present one was, and whether one began in it.
 # Where steps and updates of an active region are made in turns: steps between two updates, 0: none is made here; steps
@@ -110,13 +110,15 @@ class ContactArrays(NamedTuple):
     step_start_q: Float1  # (nq of the model,) where a step that is shortened began, all its parts together
     step_start_v: Float1  # (nv of the model,)
     step_start_momentum: Float2  # (n, 6)
-    saved_totals: Float2  # (3, 10) `totals` there, where its last part began, and where the last way of that began
-    settings: Float1
-    counts: Int1
-    totals: Float1
-    balance: Float1  # of `balance`
-    calls: Int1  # (5,) addresses of kernels that steps call (`calling`), found before the first step; 0: there is none
-    turns: Int1  # (9,) steps, and updates between them
+    saved_totals: Float2  # (3, TOTALS) `totals` there, where its last part began, and where the last way of that began
+    settings: Float1  # (SETTINGS,)
+    counts: Int1  # (COUNTS,)
+    totals: Float1  # (TOTALS,)
+    balance: Float1  # (BALANCE,) of `balance`
+    calls: (
+        Int1  # (CALLS,) addresses of kernels that steps call (`calling`), found before the first step; 0: there is none
+    )
+    turns: Int1  # (TURNS,) steps, and updates between them
     region: Int1  # table of the region that is updated; of no rows where there is none
     choice: Float1  # by which it is chosen: of `adaptive.dynamics.region.choice`
 

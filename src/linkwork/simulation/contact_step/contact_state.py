@@ -148,12 +148,12 @@ class ContactState:
         f = self.finder
         return (*own, ca.SearchNumbers(f.pairs, f.numbers, f.query), f.table, f.volumes, f.scratch)
 
-    def follow_region(self, piece: IntArray, pose: FloatArray) -> None:
-        """The search reads the poses of nodes from `piece` and `pose`, with which the moving linkage was gathered.
+    def follow_region(self, group: IntArray, pose: FloatArray) -> None:
+        """The search reads the poses of nodes from `group` and `pose`, with which the moving linkage was gathered.
 
         Steps from now on stop after one in which contacts began or broke.
         """
-        self.arrays = self.arrays._replace(node_body=piece, pose=pose)
+        self.arrays = self.arrays._replace(node_body=group, pose=pose)
         self.arrays.counts[ca.STOPS_AT_CHANGES] = 1
 
     def update_between_steps(self, region: IntArray, choice: FloatArray) -> None:
@@ -176,11 +176,11 @@ class ContactState:
         since, made, updates, failed = turns[ca.SINCE : ca.UPDATE].tolist()
         return since, made, updates, failed
 
-    def watch(self, patience: int) -> None:
-        """No contact has changed since now. patience: steps without impulse after which one has broken, and steps from now
+    def watch(self, timeout: int) -> None:
+        """No contact has changed since now. timeout: steps without impulse after which one has broken, and steps from now
         on in which changes wait."""
         counts = self.arrays.counts
-        counts[ca.CHANGED], counts[ca.BREAK_TIMEOUT], counts[ca.UPDATE_TIMEOUT] = 0, patience, patience
+        counts[ca.CHANGED], counts[ca.BREAK_TIMEOUT], counts[ca.UPDATE_TIMEOUT] = 0, timeout, timeout
 
     def grow(self) -> None:
         """Makes room for what the last step would have needed; the table is to be described anew.

@@ -71,7 +71,7 @@ def one_step_or_ask(table, h):
     """The same. One in which a pair begins to press is taken back, with CONTACTS_BEGIN; the forces it found are kept."""
     s = moving_of(table)
     t = contact_arrays_of(table)
-    substeps, length = s.counts[SUBSTEPS], t.balance[ca.LENGTH_WISH]
+    substeps, length = s.counts[SUBSTEPS], t.balance[ca.PROPOSED_LENGTH]
     t.turns[ca.BEGUN] = 0
     status = one_step(table, h)
     if status != OK or t.turns[ca.BEGUN] == 0 or t.turns[ca.ASKED] == ca.MOST_ASKED:
@@ -81,7 +81,7 @@ def one_step_or_ask(table, h):
     take_back_step(s, t)
     t.totals[ca.STEP] = h
     s.counts[SUBSTEPS], s.counts[POSES_READY] = substeps, 0
-    t.balance[ca.LENGTH_WISH] = length
+    t.balance[ca.PROPOSED_LENGTH] = length
     return CONTACTS_BEGIN
 
 

@@ -160,7 +160,7 @@ def accelerate_saturated(table, h):
 
 @routine
 def add_impulses_on_joints(table, h, limits):
-    """drive += Jᵀλ / h: what impulses of contacts and limits are on joints, as efforts over the step. Cost: O(n)."""
+    """joint_effort += Jᵀλ / h: what impulses of contacts and limits are on joints, as efforts over the step. Cost: O(n)."""
     s = moving_of(table)
     t = contact_arrays_of(table)
     wrench = constraints_of(table).bias_up

@@ -96,21 +96,21 @@ def commit_impulses(table, stands):
 def end_parts(s, t, h, length, status):
     """The end of a step, in parts or not."""
     t.settings[ca.CORRECTION] = t.balance[ca.CORRECTED]
-    t.balance[ca.LENGTH_WISH] = 0.0
+    t.balance[ca.PROPOSED_LENGTH] = 0.0
     t.totals[ca.STEP] = h
     if status != mv.OK:
         take_back_step(s, t)
     elif length < h:
         t.totals[ca.SHORTENED] += 1.0
-        t.balance[ca.LENGTH_WISH] = 2.0 * length if 2.0 * length < h else 0.0
+        t.balance[ca.PROPOSED_LENGTH] = 2.0 * length if 2.0 * length < h else 0.0
 
 
 @inlined
 def first_length(t, h):
-    """h, or that by a power of two which is at most the length wished for [s]."""
-    wish, span = t.balance[ca.LENGTH_WISH], h
-    if wish > 0.0:
-        while span > 1.0001 * wish and span > h * SHORTEST:
+    """h, or that by a power of two which is at most the proposed length [s]."""
+    proposed, span = t.balance[ca.PROPOSED_LENGTH], h
+    if proposed > 0.0:
+        while span > 1.0001 * proposed and span > h * SHORTEST:
             span *= 0.5
     return span
 

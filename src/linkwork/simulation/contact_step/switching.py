@@ -14,7 +14,13 @@ from linkwork.core.jit import inlined, routine
 from linkwork.model.layout import ARMATURE, DOF, V
 from linkwork.simulation.constrained.constraints import constraints_of, is_constrained
 from linkwork.simulation.constrained.responses import clear_members, mark_paths, respond_all
-from linkwork.simulation.contact_step.arrays import DRIVE, FREE_QDD, MOST_SWITCHED, RESISTS, contact_arrays_of
+from linkwork.simulation.contact_step.arrays import (
+    EFFECTIVE_ARMATURE,
+    FREE_QDD,
+    JOINT_EFFORT,
+    MOST_SWITCHED,
+    contact_arrays_of,
+)
 from linkwork.simulation.contact_step.responses import take_off_switch
 from linkwork.simulation.integrators.euler import speed_up
 from linkwork.simulation.loading.accelerate import AT_END, joint_efforts
@@ -31,8 +37,8 @@ def note_evaluation(table):
     s = moving_of(table)
     t = contact_arrays_of(table)
     for j in range(s.v.shape[0]):
-        t.evaluated[DRIVE, j] = s.joint_effort[j]
-        t.evaluated[RESISTS, j] = s.effective_armature[j, ARMATURE]
+        t.evaluated[JOINT_EFFORT, j] = s.joint_effort[j]
+        t.evaluated[EFFECTIVE_ARMATURE, j] = s.effective_armature[j, ARMATURE]
         t.evaluated[FREE_QDD, j] = s.qdd[j]
 
 
@@ -63,7 +69,10 @@ def switch_motors(table, h):
 
 @inlined
 def is_changed(s, t, j):
-    return s.joint_effort[j] != t.evaluated[DRIVE, j] or s.effective_armature[j, ARMATURE] != t.evaluated[RESISTS, j]
+    return (
+        s.joint_effort[j] != t.evaluated[JOINT_EFFORT, j]
+        or s.effective_armature[j, ARMATURE] != t.evaluated[EFFECTIVE_ARMATURE, j]
+    )
 
 
 @routine
@@ -76,11 +85,11 @@ def switch_motor(table, h, i, j):
     respond_to_effort(table, i, j)
     for k in range(place):
         take_off_switch(s, t, x, k, t.switched[k, j], x.change)
-    more = s.effective_armature[j, ARMATURE] - t.evaluated[RESISTS, j]
+    more = s.effective_armature[j, ARMATURE] - t.evaluated[EFFECTIVE_ARMATURE, j]
     left = 1.0 + more * x.change[j]
     if not left > LEAST_LEFT:
         return False
-    gain = (s.joint_effort[j] - t.evaluated[DRIVE, j] - more * s.qdd[j]) / left
+    gain = (s.joint_effort[j] - t.evaluated[JOINT_EFFORT, j] - more * s.qdd[j]) / left
     t.switch_weight[place] = more / left
     t.switches[0] = place + 1
     for k in range(s.v.shape[0]):

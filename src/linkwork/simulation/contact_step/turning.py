@@ -46,7 +46,7 @@ def turn_half_way(table, h):
             for k in range(s.v.shape[0]):
                 s.u[k] = s.start_v[k] + 0.5 * h * s.qdd[k]
                 s.v[k] = s.u[k]
-            status = accelerate_as_driven(table)
+            status = accelerate_by_joint_efforts(table)
     for k in range(s.v.shape[0]):
         s.v[k] = s.start_v[k]
     for i in range(s.tree.shape[0]):
@@ -83,7 +83,7 @@ def turn_axes_half_way(s, h):
 
 
 @routine
-def accelerate_as_driven(table):
+def accelerate_by_joint_efforts(table):
     """Accelerations at (q, v) with the joint forces that the last evaluation left at the same q; OK or what failed."""
     s = moving_of(table)
     velocities_root_to_leaf(s, s.effective_armature, s.q, s.v, s.joint_effort, s.wrench, s.work, s.dof_work, True)

@@ -155,7 +155,7 @@ def accept_or_reject(table, h):
     proposed = s.numbers[mv.PROPOSED_STEP]
     grow = MOST if ratio == 0.0 else SAFETY * ratio**-PROPORTION * s.numbers[mv.ERROR_BEFORE] ** MEMORY
     proposal = substep * min(1.0 if s.counts[mv.REJECTED] else MOST, max(LEAST, grow))
-    # A substep cut short by the end of the step says little about the longer one that was wished for.
+    # A substep cut short by the end of the step says little about the longer one that was proposed.
     s.numbers[mv.PROPOSED_STEP] = (
         max(proposed, proposal) if substep < proposed and not s.counts[mv.REJECTED] else proposal
     )

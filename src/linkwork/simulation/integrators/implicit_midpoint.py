@@ -152,7 +152,7 @@ def go_to_guess(table, h):
 def form_image(table, h):
     """The image of the guess, and the residual, behind those that are remembered.
 
-    The image is the answer of stiff joints to μ as guessed. What is missing of the energy is taken there: at the guess,
+    The image is the response of stiff joints to μ as guessed. What is missing of the energy is taken there: at the guess,
     springs that are not in balance yet would hold energies that dwarf the motion.
     """
     s = moving_of(table)

@@ -1,6 +1,6 @@
 """Fields: potential energies of the poses of all bodies, such as force fields of molecules, evaluated at every stage.
 
-A field is asked from Python, between two pieces of the compiled step: poses out, wrenches back.
+A field is asked from Python, between two parts of the compiled step: poses out, wrenches back.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ class ClusterField(Protocol):
     def wrenches(self, poses: FloatArray, out: FloatArray) -> float: ...
 
     def attach_to_pieces(self, piece: IntArray, pose: FloatArray) -> None:
-        """Bodies of one number in `piece` (n,) move as one from now on: `wrenches` takes and gives those of the pieces.
+        """Bodies of one number in `piece` (n,) are a rigid group from now on: `wrenches` takes and gives those of groups.
 
-        pose: of each body in its piece, shape (n, 12).
+        pose: of each body in its group, shape (n, 12).
         """
         ...
 
     def wrenches_on_bodies(self, poses: FloatArray, out: FloatArray) -> None:
-        """Wrenches of the last evaluation on all bodies (n, 6), what bodies of one piece do to each other left out.
+        """Wrenches of the last evaluation on all bodies (n, 6), what bodies of one rigid group do to each other left out.
 
         poses: of all bodies, shape (n, 12).
         """

@@ -49,16 +49,16 @@ def longest_step(model: Model, q: FloatArray, stiffness: FloatArray, damping: Fl
     tree = model.without_loops
     free = forward_dynamics(tree, resting)
 
-    def answer(effort: FloatArray) -> FloatArray:
+    def response(effort: FloatArray) -> FloatArray:
         """M⁻¹ effort."""
         return forward_dynamics(tree, resting, effort) - free
 
-    omega = math.sqrt(_largest_rate(answer, stiffness))
-    rate = max(omega, _largest_rate(answer, damping))
+    omega = math.sqrt(_largest_rate(response, stiffness))
+    rate = max(omega, _largest_rate(response, damping))
     return REACH[integrator] / rate if rate > 0.0 else math.inf
 
 
-def _largest_rate(answer: Callable[[FloatArray], FloatArray], diagonal: FloatArray) -> float:
+def _largest_rate(response: Callable[[FloatArray], FloatArray], diagonal: FloatArray) -> float:
     """The largest eigenvalue of M⁻¹ diag(diagonal), by power iteration from a start with a part in every direction."""
     if not diagonal.any():
         return 0.0
@@ -66,7 +66,7 @@ def _largest_rate(answer: Callable[[FloatArray], FloatArray], diagonal: FloatArr
     rate = 0.0
     for _ in range(ITERATIONS):
         x = x / np.abs(x).max()
-        image = answer(diagonal * x)
+        image = response(diagonal * x)
         rate = float(np.abs(image).max())
         if not 0.0 < rate < math.inf:
             return 0.0

@@ -18,9 +18,9 @@ class InFluid:
     def __init__(self, model: Model, water: Water, moving: MovingLinkage):
         self.water, self.moving = water, moving
         self.wet = wetted(model, water)  # in the frames of bodies
-        self.pieces = self.wet._replace(rows=self.wet.rows.copy(), body=self.wet.body.copy())  # of what moves
+        self.moving_wet = self.wet._replace(rows=self.wet.rows.copy(), body=self.wet.body.copy())  # of what moves
         self.numbers = water.numbers_in_motion
-        rows, bodies = self.pieces
+        rows, bodies = self.moving_wet
         moving.replace(wet=rows, wet_body=bodies, water=self.numbers, current=water.profile)
         moving.describe()
 
@@ -30,8 +30,8 @@ class InFluid:
             return
         self.numbers[TIME] = time
         if self.water.asks:
-            rows, bodies = self.pieces
+            rows, bodies = self.moving_wet
             place_bodies(self.moving.table)
             world = self.moving.arrays.world[np.maximum(bodies, 0)]
             turned = np.einsum("kij,kj->ki", world[:, :9].reshape(-1, 3, 3), rows[:, WET_MIDDLE : WET_MIDDLE + 3])
-            self.pieces.follow(self.water, np.where(bodies[:, None] >= 0, turned + world[:, 9:], 0.0), time)
+            self.moving_wet.follow(self.water, np.where(bodies[:, None] >= 0, turned + world[:, 9:], 0.0), time)

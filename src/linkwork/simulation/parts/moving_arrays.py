@@ -70,7 +70,7 @@ def allocate(tables: Sequence[NDArray[Any]], bases: IntArray, tree_of: IntArray,
     )
 
 
-def past_of(moving: Moving) -> dict[str, FloatArray]:
+def history_of(moving: Moving) -> dict[str, FloatArray]:
     """What a variational step remembers of the one before, for checkpoints; nothing for other integrators."""
     is_variational = moving.counts[mv.METHOD] == mv.VARIATIONAL
     if not is_variational:
@@ -79,8 +79,8 @@ def past_of(moving: Moving) -> dict[str, FloatArray]:
     return {"past": moving.stages[mv.HISTORY : mv.HISTORY + mv.HISTORY_ROWS], "momenta": momenta}
 
 
-def forget_past(moving: Moving) -> None:
+def clear_history(moving: Moving) -> None:
     """The next step begins as the first one does, with no energy made or lost so far."""
     moving.numbers[mv.STEP_HISTORY] = 0.0
-    for past in past_of(moving).values():
-        past[:] = 0.0
+    for history in history_of(moving).values():
+        history[:] = 0.0

@@ -21,7 +21,7 @@ from linkwork.simulation.contact_choice import advance_with_contact, has_limited
 from linkwork.simulation.integrators.names import INTEGRATORS
 from linkwork.simulation.momentum.momentum import read_momentum
 from linkwork.simulation.parts.constraint_arrays import allocate_constraints
-from linkwork.simulation.parts.moving_arrays import allocate, forget_past, past_of
+from linkwork.simulation.parts.moving_arrays import allocate, clear_history, history_of
 from linkwork.simulation.parts.part import Entry, Saved, copies, entry_of, write
 from linkwork.simulation.stepping.choice import advance_of
 
@@ -149,7 +149,7 @@ class MovingLinkage:
             "loop_coordinates": self.constraints.z,
             "energy_debt": moving.numbers[mv.STEP_HISTORY],
             "substep": moving.numbers[mv.PROPOSED_STEP : mv.PROPOSED_STEP + 1],
-            **past_of(moving),
+            **history_of(moving),
         }
 
     def schema(self) -> tuple[Entry, ...]:
@@ -170,7 +170,7 @@ class MovingLinkage:
     def reset(self) -> None:
         """Nothing was stepped yet; coordinates and velocities stay."""
         self.arrays.numbers[mv.PROPOSED_STEP] = math.inf
-        forget_past(self.arrays)
+        clear_history(self.arrays)
         self.arrays.counts[mv.COMPOSITES_READY] = 0
         if self.model.is_constrained:
             self.constraints.z[...] = loop_plan(self.model).joints.neutral().q

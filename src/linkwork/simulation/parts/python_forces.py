@@ -1,4 +1,4 @@
-"""Forces that Python finds between two pieces of the compiled step: a field, and a thermostat."""
+"""Forces that Python finds between two parts of the compiled step: a field, and a thermostat."""
 
 from __future__ import annotations
 

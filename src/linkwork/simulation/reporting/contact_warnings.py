@@ -40,7 +40,7 @@ class ContactWarnings:
         is_much = totals.item(ca.TAKEN_BACK) > LARGEST_GAIN * max(
             top, 0.5 * slowest**2 * float(contact.model.mass.sum())
         )
-        is_short = 0.0 < balance.item(ca.LENGTH_WISH) <= SHORT * h
+        is_short = 0.0 < balance.item(ca.PROPOSED_LENGTH) <= SHORT * h
         if self._gains_are_known or not (is_much or is_short):
             return
         self._gains_are_known = True

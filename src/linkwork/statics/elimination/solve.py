@@ -59,7 +59,7 @@ class Pushes(NamedTuple):
     """Wrenches on bodies: b rows per right side, from side `first` on."""
 
     rows: FloatArray  # (c b, 6)  in the frames of the bodies
-    bodies: IntArray  # (b,)  -1: the world, which does not answer
+    bodies: IntArray  # (b,)  -1: the world, which does not respond
     first: int
 
 
@@ -74,10 +74,10 @@ def make_sides(bodies: int, freedoms: int) -> Sides:
 
 
 @kernel
-def solve_sides(tree, place, factors, back, sides, right, pushes, x, answers):
+def solve_sides(tree, place, factors, back, sides, right, pushes, x, responses):
     """x (m, nv) for m right sides: efforts `right` (k, nv) of the first k, and `pushes`; with the rows of `factors`.
 
-    back: column of Q in `factors`. answers (c, m): the pushes' rows times the twists that their bodies have in x.
+    back: column of Q in `factors`. responses (c, m): the pushes' rows times the twists that their bodies have in x.
     Returns the largest rotation [rad] and displacement of an origin [m] in the first.
     """
     turn, way = 0.0, 0.0
@@ -88,7 +88,7 @@ def solve_sides(tree, place, factors, back, sides, right, pushes, x, answers):
         turn2, way2 = move_to_leaves(tree, place.pose, factors, back, sides, x, first, last)
         if first == 0:
             turn, way = math.sqrt(turn2), math.sqrt(way2)
-        answer(sides, pushes, answers, first, last)
+        respond(sides, pushes, responses, first, last)
     return turn, way
 
 
@@ -173,16 +173,16 @@ def move_to_leaves(tree, pose, factors, back, sides, x, first, last):
 
 
 @routine
-def answer(sides, pushes, answers, first, last):
+def respond(sides, pushes, responses, first, last):
     m = pushes.bodies.shape[0]
-    for c in range(answers.shape[0]):
+    for c in range(responses.shape[0]):
         moved = splat(0.0)
         for b in range(m):
             if pushes.bodies[b] >= 0:
                 twist = load_rows(sides.twist, ROWS * pushes.bodies[b])
                 moved = moved + combine(load6(pushes.rows, c * m + b, 0), twist)
         for k in range(first, last):
-            answers[c, k] = lane(moved, k - first)
+            responses[c, k] = lane(moved, k - first)
 
 
 @kernel

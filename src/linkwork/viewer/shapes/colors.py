@@ -15,7 +15,7 @@ ACTIVE = np.array([240, 120, 30], dtype=np.uint8)  # bodies that active joints c
 WORLD = np.array([150, 150, 155], dtype=np.uint8)
 CHOSEN = np.array([40, 170, 90], dtype=np.uint8)
 SECOND = np.array([180, 90, 200], dtype=np.uint8)  # of two recordings
-GREYS = (105, 215)  # darkest and lightest of rigid parts
+GREYS = (105, 215)  # darkest and lightest of rigid groups
 GOLDEN = 0.6180339887498949  # neighbours get greys that differ
 
 # From the root to the tips: dark blue, blue, green, yellow; light enough to show on white, dark enough on black.
@@ -63,8 +63,8 @@ def by_tension(model: Model, along: list[RodForces], largest: float) -> Colors:
     return colors
 
 
-def rigid_parts(parent: IntArray, active: IntArray) -> IntArray:
-    """The first body of the rigid part that each body belongs to, shape (n,); -1: rigid with the world.
+def rigid_groups(parent: IntArray, active: IntArray) -> IntArray:
+    """The first body of the rigid group that each body belongs to, shape (n,); -1: rigid with the world.
 
     active: bodies that active joints carry.
     """
@@ -79,10 +79,10 @@ def rigid_parts(parent: IntArray, active: IntArray) -> IntArray:
 
 
 def by_activity(model: Model, active: IntArray) -> Colors:
-    """Bodies that active joints carry in one colour, all others in one grey for each rigid part; shape (n, 3)."""
-    part = rigid_parts(model.parent, active)
+    """Bodies that active joints carry in one colour, all others in one grey for each rigid group; shape (n, 3)."""
+    group = rigid_groups(model.parent, active)
     low, high = GREYS
-    grey = low + (high - low) * np.mod((part + 2) * GOLDEN, 1.0)
+    grey = low + (high - low) * np.mod((group + 2) * GOLDEN, 1.0)
     colors = np.repeat(grey[:, None], 3, axis=1).astype(np.uint8)
     colors[active] = ACTIVE
     return colors

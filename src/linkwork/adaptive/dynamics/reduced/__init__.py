@@ -1,1 +1,1 @@
-"""The linkage that moves between two updates: gathered from active joints and the rigid pieces between them."""
+"""The linkage that moves between two updates: gathered from active joints and the rigid groups between them."""

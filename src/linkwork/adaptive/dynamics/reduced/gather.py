@@ -1,17 +1,17 @@
-"""The moving linkage, gathered: joints and pieces, the loads, floating trees and loops on them."""
+"""The moving linkage, gathered: joints and groups, the loads, floating trees and loops on them."""
 
 from linkwork.adaptive.dynamics.reduced.reduced import (
-    PIECES,
+    GROUPS,
     ROWS_OF_CONSTRAINED,
     WORLD,
     copy_joints,
-    has_piece,
+    has_group,
     joint_pose,
     list_joints,
     load_pose,
     reduced_of,
 )
-from linkwork.adaptive.dynamics.reduced.rigid_pieces import find_last_bodies, place_nodes
+from linkwork.adaptive.dynamics.reduced.rigid_groups import find_last_bodies, place_nodes
 from linkwork.adaptive.nodes import is_active
 from linkwork.adaptive.workspace import LOAD_COUNT, P_P, P_R, coefficients_of, mechanism_of, plan_of, run_of
 from linkwork.assembly.node_table import HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT, UP
@@ -29,8 +29,8 @@ from linkwork.spatial.vectors import compose_pose, scale6, wrench_to_child, wren
 
 
 @routine
-def body_in_piece(plan, c, run, reduced, body):
-    """Piece in which a body stands, and its pose there: up to the rigid node right below the active region."""
+def body_in_group(plan, c, run, reduced, body):
+    """Group in which a body stands, and its pose there: up to the rigid node right below the active region."""
     nodes = plan.nodes
     node = plan.leaf[body]
     R, p = IDENTITY3, ZERO3
@@ -46,29 +46,29 @@ def body_in_piece(plan, c, run, reduced, body):
         node = up
     Rn, pn = load_pose(reduced.pose, node)
     R, p = compose_pose(Rn, pn, R, p)
-    return reduced.piece[node], R, p
+    return reduced.group[node], R, p
 
 
 @routine
 def gather_loads(table, plan, c, run, reduced):
-    """Loads held by the world, on the pieces of their bodies."""
+    """Loads held by the world, on the groups of their bodies."""
     s = moving_of(table)
     count = 0
     for k in range(run.counts[LOAD_COUNT]):
-        piece, R, p = body_in_piece(plan, c, run, reduced, run.load_body[k])
-        if piece == WORLD:
+        group, R, p = body_in_group(plan, c, run, reduced, run.load_body[k])
+        if group == WORLD:
             continue
         for e in range(LOAD_COLUMNS):
             s.load[count, e] = run.load[k, e]
         store3(s.load, count, LOAD_AT, add3(matvec3(R, load3(run.load, k, LOAD_AT)), p))
-        s.load_body[count] = piece
+        s.load_body[count] = group
         count += 1
     s.counts[LOADS] = count
 
 
 @routine
 def gather_trees(table, reduced):
-    """Bases of floating trees, and the tree of each piece. A base on a planar joint may be inactive: its tree is held.
+    """Bases of floating trees, and the tree of each group. A base on a planar joint may be inactive: its tree is held.
 
     One that moves again begins with the momentum that its tree has then.
     """
@@ -78,7 +78,7 @@ def gather_trees(table, reduced):
         s.tree_of[r] = -1
     for t in range(s.base.shape[0]):
         i, was_held = reduced.base[t], s.base[t] < 0
-        s.base[t] = reduced.number[i] if has_piece(reduced, i) else -1
+        s.base[t] = reduced.number[i] if has_group(reduced, i) else -1
         if s.base[t] >= 0:
             s.tree_of[s.base[t]] = t
             are_known = are_known and not was_held
@@ -91,33 +91,33 @@ def gather_trees(table, reduced):
 
 @routine
 def gather_loops(table, plan, c, run, reduced):
-    """Ends of loops on the pieces of their bodies. A loop inside one piece stays: its rows answer nothing, and count as
+    """Ends of loops on the groups of their bodies. A loop inside one group stays: its rows respond to nothing, and count as
     redundant."""
     x = constraints_of(table)
     count = 0
     for k in range(x.ends.shape[0]):
         for side in range(2):
             body = reduced.loop_ends[k, side]
-            piece = WORLD
+            group = WORLD
             R, p = IDENTITY3, ZERO3
             if body >= 0:
-                piece, R, p = body_in_piece(plan, c, run, reduced, body)
+                group, R, p = body_in_group(plan, c, run, reduced, body)
             Rf = load9(reduced.loop_frames, k, 12 * side)
             pf = load3(reduced.loop_frames, k, 12 * side + 9)
             R, p = compose_pose(R, p, Rf, pf)
             store9(x.frames, k, 12 * side, R)
             store3(x.frames, k, 12 * side + 9, p)
-            x.ends[k, side] = piece
+            x.ends[k, side] = group
             where = WORLD
-            if piece != WORLD:
+            if group != WORLD:
                 where = count
                 for m in range(count):
-                    if x.constrained[m] == piece:
+                    if x.constrained[m] == group:
                         where = m
                 if where == count:
                     count += 1
                     set_rows(table, ROWS_OF_CONSTRAINED, count)
-                    constraints_of(table).constrained[where] = piece
+                    constraints_of(table).constrained[where] = group
             x.where[k, side] = where
     set_rows(table, ROWS_OF_CONSTRAINED, count)
 
@@ -132,7 +132,7 @@ def gather_couplings(table, mechanism, run, reduced):
         x.offset[k] = reduced.offset[k]
         for e in range(x.coupled_first[k], x.coupled_first[k + 1]):
             i = reduced.coupled_body[e]
-            if has_piece(reduced, i):
+            if has_group(reduced, i):
                 r = reduced.number[i]
                 x.coupled_body[e] = r
                 x.coupled_freedom[e] = s.tree[r, V] + reduced.coupled_freedom[e] - tree[i, V]
@@ -162,12 +162,12 @@ def express_coupling_forces(c, run, reduced, x):
 
 @routine
 def express_loop_forces(table, plan, c, run, reduced):
-    """Wrenches of loops at the last step, on pieces → on the bodies at their ends: loads of the next update."""
+    """Wrenches of loops at the last step, on groups → on the bodies at their ends: loads of the next update."""
     x = constraints_of(table)
     for k in range(x.ends.shape[0]):
         for side in range(2):
             if reduced.loop_ends[k, side] >= 0:
-                _, R, p = body_in_piece(plan, c, run, reduced, reduced.loop_ends[k, side])
+                _, R, p = body_in_group(plan, c, run, reduced, reduced.loop_ends[k, side])
                 store6(run.loop_wrench, 2 * k + side, 0, wrench_to_child(R, p, load6(x.acting, k, 6 * side)))
     express_coupling_forces(c, run, reduced, x)
 
@@ -187,7 +187,7 @@ def gather_acting(table, plan, mechanism, c, run, reduced):
     tree = mechanism.tree
     gather_loads(table, plan, c, run, reduced)
     s = moving_of(table)
-    for r in range(reduced.counts[PIECES]):
+    for r in range(reduced.counts[GROUPS]):
         i = reduced.joint[r]
         for d in range(s.tree[r, DOF]):
             j, source = s.tree[r, V] + d, tree[i, V] + d

@@ -1,7 +1,7 @@
 """The linkage that moves between two updates of the region: active joints, and the rigid bodies between them.
 
-Cut a linkage at its active joints: what remains are rigid pieces. Each piece but those welded to the world hangs from one
-active joint, so the pieces are the bodies of a small linkage: the joint of a piece is that active joint, its frame that of
+Cut a linkage at its active joints: what remains are rigid groups. Each group but those welded to the world hangs from one
+active joint, so the groups are the bodies of a small linkage: the joint of a group is that active joint, its frame that of
 the first body behind the joint, its inertia that of all bodies in it. `gather` writes that linkage into compact arrays
 (`simulation.moving`), and it is stepped like any other. Theory: docs/theory/adaptive_dynamics.md.
 """
@@ -22,7 +22,7 @@ from linkwork.simulation.constrained.constraints import Constraints
 from linkwork.simulation.moving import Moving, moving_of
 from linkwork.spatial.memory import load3, load9, store3, store9
 
-WORLD = -1  # in the place of a piece
+WORLD = -1  # in the place of a group
 
 BODY_ROWS = tuple(place_of(Moving, x) for x in ("tree", "body", "work", "world", "tree_of", "composite"))
 VELOCITY_ROWS = tuple(
@@ -54,15 +54,15 @@ SCRATCH_VELOCITY_ROWS = tuple(place_of(Constraints, x, Moving) for x in ("change
 class Reduced(NamedTuple):
     """How the moving linkage is made of the whole one."""
 
-    joint: Int1  # (n,) joint of each piece, by the body it carries; the first `counts[PIECES]` are in use, ascending
+    joint: Int1  # (n,) joint of each group, by the body it carries; the first `counts[GROUPS]` are in use, ascending
     joint_before: Int1  # (n,) the same before the linkage was gathered last
-    number: Int1  # (n,) piece that hangs from a joint; read for active joints only
-    piece: Int1  # (N,) piece a node's frame stands in: of active nodes and the rigid ones right below
-    pose: Float2  # (N, 12) and where in the piece's frame
+    number: Int1  # (n,) group that hangs from a joint; read for active joints only
+    group: Int1  # (N,) group a node's frame stands in: of active nodes and the rigid ones right below
+    pose: Float2  # (N, 12) and where in the group's frame
     last: (
-        Int1  # (N,) joint of the piece that the last body of an active cluster stands in; WORLD: that of its first body
+        Int1  # (N,) joint of the group that the last body of an active cluster stands in; WORLD: that of its first body
     )
-    last_pose: Float2  # (N, 12) and where: in the piece's frame, or in that of the first body
+    last_pose: Float2  # (N, 12) and where: in the group's frame, or in that of the first body
     base: Int1  # (t,) bodies on the free joints of floating trees
     loop_ends: Int2  # (k, 2) bodies at the ends of loops
     loop_frames: Float2  # (k, 24) and the loops' frames in them
@@ -71,17 +71,17 @@ class Reduced(NamedTuple):
     coupled_place: Int1  # (e,) and in q
     coupled_dual: Float2  # (e, 6) wrench on the body, in its frame, that is a unit effort on the joint
     offset: Float1  # (c,) what the sums of coordinates are to be
-    stops: Int1  # (n,) of `simulation.stopping`; at other times scratch
-    pressed: Float2  # (n, 6) what contacts of moving bodies do to the pieces, of `region.squeezing`
+    stops: Int1  # (n,) of `constrained.stopping`; at other times scratch
+    pressed: Float2  # (n, 6) what contacts of moving bodies do to the groups, of `region.squeezing`
     at_rest: Float1  # (3,) zeros
-    counts: Int1
+    counts: Int1  # (COUNTS,)
 
 
 reduced_of = reader(Reduced, Plan, Mechanism, Coefficients, Run)
 
 # Entries of `counts`. FIRST_FORCE: row of `Run.loop_body`, behind loops and couplings, where forces of contacts begin.
 # PRESSED: whether anything stands in `pressed`.
-PIECES, COORDINATES, VELOCITIES, HAS_WRENCHES, FIRST_FORCE, PRESSED = range(6)
+GROUPS, COORDINATES, VELOCITIES, HAS_WRENCHES, FIRST_FORCE, PRESSED = range(6)
 COUNTS = 8
 
 
@@ -92,10 +92,10 @@ def moves(mechanism, run, i):
 
 
 @inlined
-def has_piece(reduced, i):
+def has_group(reduced, i):
     """Whether joint i was one of the linkage that moves when that was gathered."""
     r = reduced.number[i]
-    return r < reduced.counts[PIECES] and reduced.joint[r] == i
+    return r < reduced.counts[GROUPS] and reduced.joint[r] == i
 
 
 @inlined
@@ -120,11 +120,11 @@ def joint_pose(c, i):
 
 @routine
 def list_joints(plan, mechanism, run, reduced):
-    """Lists the active joints, ascending: bodies are numbered parents first, and so are the pieces.
+    """Lists the active joints, ascending: bodies are numbered parents first, and so are the groups.
 
     Returns whether they are others than before.
     """
-    before = reduced.counts[PIECES]
+    before = reduced.counts[GROUPS]
     count = 0
     for k in range(before):  # those that go on moving are in order
         i = reduced.joint[k]
@@ -148,7 +148,7 @@ def list_joints(plan, mechanism, run, reduced):
         differs = True
         heap_sort(reduced.joint, stayed, count - stayed)
         merge(reduced.joint, stayed, count, reduced.stops)
-    reduced.counts[PIECES] = count
+    reduced.counts[GROUPS] = count
     if differs:
         reduced.counts[PRESSED] = 0
     return differs
@@ -178,23 +178,23 @@ def coordinate_count(tree, i):
 
 @routine
 def copy_joints(table, mechanism, run, reduced):
-    """Joints, efforts, motors, coordinates and velocities of all pieces; their inertias and wrenches begin at zero."""
+    """Joints, efforts, motors, coordinates and velocities of all groups; their inertias and wrenches begin at zero."""
     tree = mechanism.tree
-    pieces = reduced.counts[PIECES]
+    groups = reduced.counts[GROUPS]
     nq = 0
     nv = 0
-    for r in range(pieces):
+    for r in range(groups):
         i = reduced.joint[r]
         reduced.number[i] = r
         nv += tree[i, DOF]
         nq += coordinate_count(tree, i)
     reduced.counts[VELOCITIES] = nv
     reduced.counts[COORDINATES] = nq
-    size_arrays(table, pieces, nv, nq, reduced.counts[HAS_WRENCHES] != 0)
+    size_arrays(table, groups, nv, nq, reduced.counts[HAS_WRENCHES] != 0)
     s = moving_of(table)
     k = 0
     j = 0
-    for r in range(pieces):
+    for r in range(groups):
         i = reduced.joint[r]
         s.tree[r, KIND] = tree[i, KIND]
         s.tree[r, DOF] = tree[i, DOF]
@@ -230,7 +230,7 @@ def write_back(table, mechanism, run, reduced):
     """Coordinates, velocities and accelerations of the moving linkage → those of the whole one."""
     s = moving_of(table)
     tree = mechanism.tree
-    for r in range(reduced.counts[PIECES]):
+    for r in range(reduced.counts[GROUPS]):
         i = reduced.joint[r]
         for e in range(coordinate_count(tree, i)):
             run.q[tree[i, Q] + e] = s.q[s.tree[r, Q] + e]

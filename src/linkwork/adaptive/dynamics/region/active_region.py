@@ -9,8 +9,8 @@ import numpy as np
 from linkwork.adaptive import workspace as ws
 from linkwork.adaptive.adaptive_tree import AdaptiveTree
 from linkwork.adaptive.dynamics.reduced import gather
-from linkwork.adaptive.dynamics.reduced.piece_forces import PieceForces
-from linkwork.adaptive.dynamics.reduced.reduced import FIRST_FORCE, HAS_WRENCHES, PIECES, Reduced
+from linkwork.adaptive.dynamics.reduced.group_forces import GroupForces
+from linkwork.adaptive.dynamics.reduced.reduced import FIRST_FORCE, GROUPS, HAS_WRENCHES, Reduced
 from linkwork.adaptive.dynamics.region import choice, region
 from linkwork.adaptive.dynamics.region.ahead import Ahead
 from linkwork.adaptive.dynamics.region.floor import ENTRIES as FLOOR_ENTRIES
@@ -46,7 +46,7 @@ class ActiveRegion:
         tree: AdaptiveTree,
         reduced: Reduced,
         moving: MovingLinkage,
-        forces: PieceForces,
+        forces: GroupForces,
         loads: LoadTable,
         joints: JointInputs,
         fail: Callable[[int, int], None],
@@ -103,7 +103,7 @@ class ActiveRegion:
             self._fail(status, status)
         if task in (region.PREPARE, region.CLOSE):
             return
-        self.forces.follow_pieces()
+        self.forces.follow_groups()
         if self.moving.contact is None or self.has_contact or leaves_joints:
             return
         if not self.tree.run.counts[ws.UNCHANGED]:
@@ -213,7 +213,7 @@ class ActiveRegion:
     def renew(self, everything: bool = False) -> None:
         """What acts on the linkage that moves, if it is other than at the last step.
 
-        What changed inside rigid parts waits for the next update, unless `everything` is asked for.
+        What changed inside rigid groups waits for the next update, unless `everything` is asked for.
         """
         if not self.tree.run.counts.item(ws.CHANGED):
             return
@@ -248,8 +248,8 @@ class ActiveRegion:
         self.collect()
         found = self.tree.present_efforts()
         if self.moving.has_noted:
-            moving, pieces = self.moving.arrays, int(self.reduced.counts[PIECES])
-            tree, model_tree = moving.tree[:pieces], self.tree.mechanism.tree[self.reduced.joint[:pieces]]
+            moving, groups = self.moving.arrays, int(self.reduced.counts[GROUPS])
+            tree, model_tree = moving.tree[:groups], self.tree.mechanism.tree[self.reduced.joint[:groups]]
             rows = np.repeat(model_tree[:, V] - tree[:, V], tree[:, DOF]) + np.arange(int(tree[:, DOF].sum()))
             found[rows] = moving.applied_efforts[: rows.size]
         return found

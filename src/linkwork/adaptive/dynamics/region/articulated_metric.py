@@ -1,6 +1,6 @@
 """The acceleration metric of the fully articulated linkage at the present velocities, best first.
 
-Rigid nodes answer through their velocity columns and factors, however deep the descent goes; nodes that move, that carry
+Rigid nodes respond through their velocity columns and factors, however deep the descent goes; nodes that move, that carry
 world loads or that something was changed in are assembled anew first. Theory: docs/theory/adaptive_dynamics.md.
 
 Where nothing in a node has moved, but velocities, loads or efforts are others, its matrices are known and only its biases

@@ -8,7 +8,7 @@ alone, never on a clock. A number of joints that the user gave is kept. Theory: 
 """
 
 from linkwork.adaptive import workspace as ws
-from linkwork.adaptive.dynamics.reduced.reduced import PIECES, reduced_of, write_back
+from linkwork.adaptive.dynamics.reduced.reduced import GROUPS, reduced_of, write_back
 from linkwork.adaptive.dynamics.region.turns import is_counted
 from linkwork.adaptive.measures import CLOSE_FRACTION, is_summed, squared_limit
 from linkwork.adaptive.nodes import carries_joint
@@ -107,7 +107,7 @@ def count_needed(table, moving, measure, tolerance, horizon):
     run = run_of(table)
     reduced = reduced_of(table)
     sums = run.metric_sums
-    if reduced.counts[PIECES] == 0:
+    if reduced.counts[GROUPS] == 0:
         return 0, mechanism.tree.shape[0]
     write_back(moving, mechanism, run, reduced)
     largest = 0.0

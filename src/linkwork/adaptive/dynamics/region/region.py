@@ -8,7 +8,7 @@ Theory: docs/theory/adaptive_dynamics.md.
 
 from linkwork.adaptive import workspace as ws
 from linkwork.adaptive.dynamics.reduced.gather import express_loop_forces, gather, gather_acting
-from linkwork.adaptive.dynamics.reduced.reduced import PIECES, has_piece, reduced_of, write_back
+from linkwork.adaptive.dynamics.reduced.reduced import GROUPS, has_group, reduced_of, write_back
 from linkwork.adaptive.dynamics.region.articulated_metric import assemble_opened, take_motion
 from linkwork.adaptive.dynamics.region.choice import (
     EVALUATIONS,
@@ -160,7 +160,7 @@ def stop_leaving(moving, plan, mechanism, run, reduced):
     """
     s = moving_of(moving)
     stopping = False
-    for r in range(reduced.counts[PIECES]):
+    for r in range(reduced.counts[GROUPS]):
         i = reduced.joint[r]
         stops = run.flag[plan.joint[i]] & ws.CHOSEN == 0 or run.frozen[i] != 0 or run.waits[i] != 0
         reduced.stops[r] = 1 if stops else 0
@@ -182,7 +182,7 @@ def note_change(plan, run, reduced, node):
     i = plan.nodes[node, INDEX]
     if run.flag[node] & ws.CHOSEN == 0:
         run.waits[i] = 0
-    before = has_piece(reduced, i)
+    before = has_group(reduced, i)
     after = run.flag[node] & ws.CHOSEN != 0 and run.waits[i] == 0
     if before == after:
         return False
@@ -280,7 +280,7 @@ def prepare_everything(table, plan, mechanism, c, run, reduced):
     run.counts[ws.SORTED_COUNT] = count
     run.counts[ws.ACTIVE_COUNT] = 0
     run.counts[ws.CHANGED] = 0
-    reduced.counts[PIECES] = 0
+    reduced.counts[GROUPS] = 0
     bad = assemble_opened(plan, mechanism, c, run, ws.OPEN)
     if bad >= 0:
         return bad

@@ -68,7 +68,7 @@ def allocate_reduced(model: Model, nodes: int, base: IntArray, constraints: Cons
         joint=integers(bodies),
         joint_before=integers(bodies),
         number=integers(bodies),
-        piece=integers(nodes),
+        group=integers(nodes),
         pose=np.zeros((nodes, 12)),
         last=integers(nodes),
         last_pose=np.zeros((nodes, 12)),

@@ -1,7 +1,7 @@
 """Joints that hold something between bodies: their effort moves nothing, since contact balances it, and must go on acting.
 
 A joint that is inactive is held as by a lock, and the lock takes the effort that contact has taken before. Fingers so
-locked press no more on what they hold: how hard rigid parts press on each other from several sides nothing determines, and
+locked press no more on what they hold: how hard rigid groups press on each other from several sides nothing determines, and
 friction has nothing left to hold with. So an active joint stays active while contacts of two bodies that can both move
 hold against its own effort, of springs, motors or given:
 
@@ -13,7 +13,7 @@ effort of a joint, and what presses on obstacles counts as before: a rope or a r
 
 import math
 
-from linkwork.adaptive.dynamics.reduced.reduced import PIECES, PRESSED
+from linkwork.adaptive.dynamics.reduced.reduced import GROUPS, PRESSED
 from linkwork.core.jit import inlined, routine
 from linkwork.model.kernels.joint_kernels import helical_twist
 from linkwork.model.layout import DAMPING, DOF, FIXED, HELICAL, KIND, PARENT, V
@@ -27,9 +27,9 @@ ROUNDING = 1e-12  # of a damper's effort, taken off the effort of a joint that h
 
 @inlined
 def press(reduced, a, b, point, f):
-    """A contact gives the force f at a point, in the world, to piece a and takes it from b; WORLD: nothing moves there."""
+    """A contact gives the force f at a point, in the world, to group a and takes it from b; WORLD: nothing moves there."""
     if a != b:
-        for r in range(reduced.counts[PIECES] if reduced.counts[PRESSED] == 0 else 0):
+        for r in range(reduced.counts[GROUPS] if reduced.counts[PRESSED] == 0 else 0):
             store6(reduced.pressed, r, 0, ZERO6)
         reduced.counts[PRESSED] = 1
         wrench = join(cross3(point, f), f)
@@ -49,13 +49,13 @@ def is_welded(tree, body):
 
 @routine
 def sum_pressed(s, reduced):
-    """Wrenches of contacts on pieces, about the world's origin → on all that hangs from a joint, in the frame of its piece.
+    """Wrenches of contacts on groups, about the world's origin → on all that hangs from a joint, in the frame of its group.
 
     Cost: O(active joints), where there are such contacts.
     """
     if reduced.counts[PRESSED] == 0:
         return
-    for r in range(reduced.counts[PIECES] - 1, -1, -1):
+    for r in range(reduced.counts[GROUPS] - 1, -1, -1):
         wrench = load6(reduced.pressed, r, 0)
         if s.tree[r, PARENT] >= 0:
             add_to6(reduced.pressed, s.tree[r, PARENT], 0, wrench)
@@ -68,7 +68,7 @@ def sum_pressed(s, reduced):
 def keep_squeezing(plan, mechanism, c, run, reduced):
     """After `find_speeds`: joints that hold something between bodies are chosen, as if nothing were faster."""
     tree = mechanism.tree
-    for r in range(reduced.counts[PIECES] if reduced.counts[PRESSED] != 0 else 0):
+    for r in range(reduced.counts[GROUPS] if reduced.counts[PRESSED] != 0 else 0):
         i = reduced.joint[r]
         for d in range(tree[i, DOF]):
             j = tree[i, V] + d

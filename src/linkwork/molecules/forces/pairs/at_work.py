@@ -16,12 +16,12 @@ from linkwork.molecules.forces.tables import (
     AXIS_TERMS,
     BLOCK,
     BOND_COUNT,
+    CHANGED,
     MAP_COUNT,
     NEAR_COUNT,
     PACKED_ATOMS,
     SURROUNDING,
     TORSION_COUNT,
-    TOUCHED,
 )
 from linkwork.spatial.memory import load3, load9
 from linkwork.spatial.rotations import add3, matvec3
@@ -127,13 +127,13 @@ def find_atoms_at_work(atoms, terms, work):
             work.at_work[count] = b
             count += 1
     work.counters[AT_WORK] = count
-    mark_touched(work)
+    mark_changed(work)
     work.force[:] = 0.0
 
 
 @routine
-def mark_touched(work):
-    """Blocks that only packed pairs touch, behind those at work."""
+def mark_changed(work):
+    """Blocks whose forces only packed pairs change, behind those at work."""
     count = work.counters[AT_WORK]
     if work.counters[SURROUNDING] != 0:
         for slot in range(BLOCK * work.packed_row[work.counters[PACKED_ATOMS]]):
@@ -142,7 +142,7 @@ def mark_touched(work):
                 work.block_works[j // BLOCK] = 1
                 work.at_work[count] = j // BLOCK
                 count += 1
-    work.counters[TOUCHED] = count - work.counters[AT_WORK]
+    work.counters[CHANGED] = count - work.counters[AT_WORK]
 
 
 @routine

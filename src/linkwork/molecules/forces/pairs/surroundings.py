@@ -12,6 +12,7 @@ from linkwork.molecules.forces.pairs.pair_forces import eight_pairs, law_of
 from linkwork.molecules.forces.tables import (
     AT_WORK,
     BLOCK,
+    CHANGED,
     CUTOFF2,
     FAR,
     FIELD_OK,
@@ -25,7 +26,6 @@ from linkwork.molecules.forces.tables import (
     SURROUNDING,
     SWITCH,
     SWITCH_SLOPE,
-    TOUCHED,
 )
 from linkwork.spatial.memory import load3
 from linkwork.spatial.rotations import cross3, matvec3, scale3, sub3, tmatvec3
@@ -286,7 +286,7 @@ def forces_on_surroundings(pairs, work):
         return
     work.counters[HAS_REACTIONS] = 1
     p = work.cluster.shape[0]
-    for w in range(work.counters[AT_WORK], work.counters[AT_WORK] + work.counters[TOUCHED]):
+    for w in range(work.counters[AT_WORK], work.counters[AT_WORK] + work.counters[CHANGED]):
         first = work.at_work[w] * BLOCK
         for i in range(first, first + BLOCK):
             for d in range(3):

@@ -1,4 +1,4 @@
-"""Energy of pairs inside rigid parts: they keep their distance, but the Born radii of some of their atoms change.
+"""Energy of pairs inside rigid groups: they keep their distance, but the Born radii of some of their atoms change.
 
 Between two lists of neighbours a radius can change only where an atom has listed neighbours, or kin whose distance can
 change. Three kinds of pairs follow:
@@ -97,7 +97,7 @@ def kin_at_work(work, own):
 
 @routine
 def number_changing(n, work, solvent, own):
-    """Numbers the changing atoms in ascending order, and lists their pairs with each other inside rigid parts."""
+    """Numbers the changing atoms in ascending order, and lists their pairs with each other inside rigid groups."""
     p = work.cluster.shape[0]
     count = 0
     for i in range(n):
@@ -204,7 +204,7 @@ def values_to_powers(own, p, i):
 
 @routine
 def screening_of_changing(work, solvent, own):
-    """All pairs inside rigid parts of which a Born radius can change: adds ∂E/∂B to `own.pull`, returns their energy."""
+    """All pairs inside rigid groups of which a Born radius can change: adds ∂E/∂B to `own.pull`, returns their energy."""
     energy = screening_of_both(work, solvent, own)
     for c in range(own.counters[CHANGING]):
         i = own.changing[c]

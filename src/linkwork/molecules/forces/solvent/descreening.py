@@ -41,7 +41,7 @@ from linkwork.spatial.simd_places import vload_at, vstore_at
 
 @routine
 def sum_integrals(pairs, work, solvent, own):
-    """Σ I of the atoms at work: inside rigid parts, of listed and of close pairs. FIELD_INSIDE_FULL: no room.
+    """Σ I of the atoms at work: inside rigid groups, of listed and of close pairs. FIELD_INSIDE_FULL: no room.
 
     Entries of the list with a pair within the cutoff are noted for the passes that follow.
     """

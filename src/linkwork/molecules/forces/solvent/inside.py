@@ -1,4 +1,4 @@
-"""Pairs inside rigid parts: their distances and integrals are found once, when parts change."""
+"""Pairs inside rigid groups: their distances and integrals are found once, when groups change."""
 
 import math
 

@@ -21,7 +21,7 @@ from linkwork.molecules.forces.tables import AT_WORK, FIELD_OK, HAS_AXIS_TERMS, 
 def evaluate_in_solvent(tables, own_tables, poses, out):
     """Writes the wrenches (n, 6) [kJ/mol, kJ/mol/nm]; returns the energy [kJ/mol] and a status, as `kernel.evaluate` does.
 
-    The energy of the solvent is whole, whatever moves as one. FIELD_INSIDE_FULL: pairs inside rigid parts need more room.
+    The energy of the solvent is whole, whatever moves as one. FIELD_INSIDE_FULL: pairs inside rigid groups need more room.
     """
     atoms, pairs, terms, work = tables
     solvent, own = own_tables

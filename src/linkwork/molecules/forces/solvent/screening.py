@@ -3,7 +3,7 @@
     E = -k q_i q_j (1/f - shift),   f² = r² + B_i B_j e,   e = exp(-D),   D = r² / 4 B_i B_j
     (dE/dr) / r = k q_i q_j / f³ (1 - e/4),   ∂E/∂B_i = ½ k q_i q_j / f³ e (1 + D) B_j
 
-Pairs inside a rigid part keep r, and their forces move nothing; what they do to radii counts.
+Pairs inside a rigid group keep r, and their forces move nothing; what they do to radii counts.
 """
 
 import math

@@ -1,12 +1,12 @@
 """Contacts of one rigid group with one obstacle, reduced to those that can carry it.
 
-A rigid group that rests on an obstacle with many of its shapes is held by few of them. A part that hangs by a hinge from
+A rigid group that rests on an obstacle with many of its shapes is held by few of them. A group that hangs by a hinge from
 another one that touches the same obstacle has one motion left: about the hinge, until its first contact touches, which is
 the one of the least slope
 
     (gap - least gap) / distance from the hinge                                                                   (9)
 
-and that one stays. Any other part turns about its deepest contact until the next one touches, the one of least slope as
+and that one stays. Any other group turns about its deepest contact until the next one touches, the one of least slope as
 seen from there in the direction of the turn: the deepest stays and that of least slope in each of six sectors around it;
 along a line that is three. What is left out carries nothing in this step; it stays in the search, and comes back as soon as
 it is the next to touch. Points of one pair of shapes span a face by themselves and are not reduced.
@@ -95,7 +95,7 @@ def survey(moving_body, contacts, first, end, slack):
 
 @inlined
 def hangs_from_contact(s, moving_body, contacts, first):
-    """Whether the part of a group hangs by a joint of one coordinate from a part that touches the same obstacle there."""
+    """Whether a rigid group hangs by a joint of one coordinate from one that touches the same obstacle there."""
     a = moving_body[first, 0]
     if a < 0 or moving_body[first, 1] >= 0 or s.tree[a, KIND] != HELICAL:
         return False

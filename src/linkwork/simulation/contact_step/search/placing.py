@@ -1,6 +1,6 @@
 """Where the nodes of the search stand, and which moving body each side of a contact belongs to.
 
-The bodies of a moving linkage may be rigid pieces of a larger one (`AdaptiveDynamics`). The search works on the bodies of
+The bodies of a moving linkage may be rigid groups of a larger one (`AdaptiveDynamics`). The search works on the bodies of
 the model; contacts act on moving bodies.
 """
 
@@ -80,7 +80,7 @@ def copy_row(contacts, t, c, to, a, b):
 
 @inlined
 def is_double(t, contacts, c, a, b, other):
-    """Whether contact c on moving bodies a, b doubles `other`: two parts of one rigid body at one place of one shape.
+    """Whether contact c on moving bodies a, b doubles `other`: two bodies of one rigid group at one place of one shape.
 
     Where links that do not move against each other meet on an obstacle, both touch it. Points of one pair of shapes
     span a face, and are never the same.
@@ -104,7 +104,7 @@ def find_moving_bodies(s, t, volumes, contacts):
     """Fills `moving_body`; contacts of sides that cannot move against each other are dropped. Returns how many stay.
 
     Of doubles the nearest stays; one that pressed in the last step stays for as long as no other comes
-    nearer by more than the slack, so that they do not take turns. Of the contacts of a rigid part with one obstacle those
+    nearer by more than the slack, so that they do not take turns. Of the contacts of a rigid group with one obstacle those
     that can carry it stay, see `contact_reduction`.
     """
     kept = 0

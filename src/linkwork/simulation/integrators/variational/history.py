@@ -7,8 +7,8 @@ to the end of the next step, is its guess, whatever the lengths of all these ste
 
 With how many terms is decided by how well each number of them would have done in the last step: smooth motion is continued
 by the cubic of four, waves that the steps hardly resolve by the line of two. In the beginning a step of almost no length
-with the velocities there stands for the past. What is remembered holds as long as coordinates and velocities are those that
-the last step left, on the same version of the linkage.
+with the velocities there stands for a history. What is remembered holds as long as coordinates and velocities are those
+that the last step left, on the same version of the linkage.
 """
 
 import math
@@ -48,7 +48,7 @@ def remember_end(table):
 
 @routine
 def begin_history(table, h):
-    """The past of a linkage that has none: its velocities v, for a moment."""
+    """The history of a linkage that has none: its velocities v, for a moment."""
     s = moving_of(table)
     last = s.q.shape[0]
     for row in range(MEAN_V, MEAN_V + REMEMBERED):

@@ -19,7 +19,7 @@ FIRST_WAIT, LONGEST_WAIT = 2.0, 16.0  # steps until it is tried again; as long, 
 
 @inlined
 def first_length(table, h):
-    """h, or that by a power of two which is at most the length wished for [s]."""
+    """h, or that by a power of two which is at most the proposed length [s]."""
     proposed = moving_of(table).numbers[mv.PROPOSED_STEP]
     span = h
     while span > 1.0001 * proposed and span > h * SHORTEST:

@@ -1,7 +1,7 @@
 """Steps by kick, drift, kick of linkages with loops, and of any linkage with forces from Python.
 
 The kick at the end of a step and that at the start of the next are at the same q. What loops were factored with for one
-holds for the other, so these kernels have the forces of loops as pieces, where steps by other integrators call them.
+holds for the other, so these kernels have the forces of loops as subroutines, where steps by other integrators call them.
 """
 
 from linkwork.core.jit import inlined, kernel

@@ -1,4 +1,4 @@
-"""Forces that Python finds between two pieces of the compiled step, on the rigid pieces of the linkage that moves."""
+"""Forces that Python finds between two parts of the compiled step, on the rigid groups of the linkage that moves."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.adaptive.adaptive_tree import AdaptiveTree
-from linkwork.adaptive.dynamics.reduced.piece_field import PieceField
-from linkwork.adaptive.dynamics.reduced.piece_fluid import PieceFluid
-from linkwork.adaptive.dynamics.reduced.reduced import COORDINATES, PIECES, VELOCITIES, Reduced
+from linkwork.adaptive.dynamics.reduced.group_field import GroupField
+from linkwork.adaptive.dynamics.reduced.group_fluid import GroupFluid
+from linkwork.adaptive.dynamics.reduced.reduced import COORDINATES, GROUPS, VELOCITIES, Reduced
 from linkwork.adaptive.nodes import mark_bodies
 from linkwork.core.arrays import IntArray
 from linkwork.errors import LinkworkError
@@ -26,12 +26,12 @@ from linkwork.simulation.stepping.from_python import Ended, advance_in_python, r
 from linkwork.simulation.thermal.langevin import Langevin
 
 
-class PieceForces(PythonForces):
+class GroupForces(PythonForces):
     """A field and a thermostat on the linkage that moves; the field also loads the metric."""
 
     def __init__(self, model: Model, field: Field | None, thermostat: Langevin | None, integrator: str):
         super().__init__(model, field, thermostat)
-        self.fluid: PieceFluid | None = None
+        self.fluid: GroupFluid | None = None
         self._method = INTEGRATORS[integrator]
 
     def act_on(self, tree: AdaptiveTree, reduced: Reduced, moving: MovingLinkage, loads: LoadTable) -> None:
@@ -40,7 +40,7 @@ class PieceForces(PythonForces):
 
     def _prepare(self) -> None:
         """Arrays of their own for what a field or Fixman's potential adds to."""
-        self._pieces = None if self.field is None else PieceField(self.field, self.model)
+        self._groups = None if self.field is None else GroupField(self.field, self.model)
         if self._on_all is not None:
             self._tree.replace(wrench=self._loads.wrench.copy())
             self._all_bodies = np.arange(self.model.n_bodies)
@@ -52,9 +52,9 @@ class PieceForces(PythonForces):
         self._prepare()
 
     @property
-    def _on_all(self) -> PieceField | PieceFluid | None:
+    def _on_all(self) -> GroupField | GroupFluid | None:
         """What loads all bodies for the metric: a field, or a fluid."""
-        return self._pieces if self.fluid is None else self.fluid
+        return self._groups if self.fluid is None else self.fluid
 
     def leave_metric(self) -> None:
         """Field and fluid do not load the metric until they are asked again."""
@@ -78,17 +78,17 @@ class PieceForces(PythonForces):
         """The same for whoever asks for coefficients between two updates."""
         if self.fluid is not None:
             self.load_metric()
-        if self._pieces is None:
+        if self._groups is None:
             return
         self.refresh()
-        self._pieces.find_present_wrenches(self._moving.table)
-        self._load_all_bodies(self._pieces)
+        self._groups.find_present_wrenches(self._moving.table)
+        self._load_all_bodies(self._groups)
 
-    def _load_all_bodies(self, pieces: PieceField | PieceFluid) -> None:
-        np.add(self._loads.wrench, pieces.metric_wrenches, out=self._tree.run.wrench)
+    def _load_all_bodies(self, groups: GroupField | GroupFluid) -> None:
+        np.add(self._loads.wrench, groups.metric_wrenches, out=self._tree.run.wrench)
         mark_bodies(self._tree.table, self._all_bodies, 0, self._tree.marks)
 
-    def follow_pieces(self) -> None:
+    def follow_groups(self) -> None:
         """The linkage that moves was gathered anew."""
         if self.fluid is not None:
             self.fluid.follow(self._tree.table)
@@ -97,9 +97,9 @@ class PieceForces(PythonForces):
         counts, moving = self._reduced.counts, self._moving
         self._refreshed_q = b""
         self._given_effort = moving.arrays.effort[: counts[VELOCITIES]].copy()
-        if self._pieces is not None:
+        if self._groups is not None:
             tables = self._tree.table, moving.table
-            self._pieces.follow(*tables, moving.arrays, int(counts[PIECES]), self._loads.wrench)
+            self._groups.follow(*tables, moving.arrays, int(counts[GROUPS]), self._loads.wrench)
 
     def refresh(self) -> None:
         if not self.act:
@@ -109,12 +109,12 @@ class PieceForces(PythonForces):
         if here == self._refreshed_q:
             return
         self._refreshed_q = b""  # what fails below is not there
-        if self._pieces is not None:
-            self._pieces.evaluate(self._moving.table, moving, self._loads.wrench)
-            self.energy = self._pieces.energy
+        if self._groups is not None:
+            self._groups.evaluate(self._moving.table, moving, self._loads.wrench)
+            self.energy = self._groups.energy
         if self.thermostat is not None and self.thermostat.has_forces:
             velocities = int(counts[VELOCITIES])
-            more = self.thermostat.efforts(moving, int(counts[PIECES]), velocities)
+            more = self.thermostat.efforts(moving, int(counts[GROUPS]), velocities)
             np.add(self._given_effort, more, out=moving.effort[:velocities])
         self._refreshed_q = here
 
@@ -133,7 +133,7 @@ class PieceForces(PythonForces):
         if self.thermostat is None:
             return
         counts, table = self._reduced.counts, self._moving.table
-        self.thermostat.relax(table, int(counts[PIECES]), int(counts[VELOCITIES]), h)
+        self.thermostat.relax(table, int(counts[GROUPS]), int(counts[VELOCITIES]), h)
         if self._moving.bases.size:
             read_momentum(table)
 

@@ -1,4 +1,4 @@
-"""Pieces of the sweeps of derivatives that depend on the joint: its columns, and the derivatives of its springs."""
+"""What the sweeps of derivatives do for each kind of joint: its columns, and the derivatives of its springs."""
 
 from linkwork.core.jit import inlined, routine
 from linkwork.model.kernels.ball_spring import (

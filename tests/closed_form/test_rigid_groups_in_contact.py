@@ -1,4 +1,4 @@
-"""Rigid parts of many links on a table: few contacts carry them, and they rest, slide and tip as one body would."""
+"""Rigid groups of many links on a table: few contacts carry them, and they rest, slide and tip as one body would."""
 
 from __future__ import annotations
 
