@@ -1,13 +1,13 @@
 """Adaptive runs backwards: steps of one linkage in which the joints that are not active are locked.
 
-A locked joint neither moves nor responds: it has the armature LOCKED here, no spring and no damper. Where it stands matters,
-and has a gradient. Joints that leave the region are stopped by impulses (`simulation.constrained.stopping`); velocities of
+A locked joint neither moves nor responds: it has the armature LOCKED here, no spring and no damper. Its coordinates matter
+and have a gradient. Joints that leave the region are stopped by impulses (`simulation.constrained.stopping`); velocities of
 those that stay become
 
     v⁺ = M_ss⁻¹ (M v)_s
 
-Joints that enter begin at rest. Which joints were active when is held. In variational steps the inertia of a rigid group
-stands on its first body (`lumped`).
+Joints that enter begin at rest. Which joints were active in which step is given. In variational steps the inertia of a
+rigid group stands on its first body (`lumped`).
 """
 
 from __future__ import annotations
