@@ -28,7 +28,7 @@ from linkwork.assembly.node_table import (
 )
 from linkwork.assembly.plan import assemble
 from linkwork.assembly.runs import cut_into_runs, stack_slots
-from linkwork.model.compile.order import depth_first_order
+from linkwork.model.compile.order import FEW, depth_first_order
 
 BOUNDED = settings(max_examples=150, deadline=None, derandomize=True)  # the same cases every time
 
@@ -51,6 +51,23 @@ def random_parents(n: int, branching: float, seed: int = 3) -> np.ndarray:
     parent = np.where(rng.random(n) < branching, anywhere, np.arange(n) - 1)
     parent[0] = -1
     return parent
+
+
+@pytest.mark.parametrize("n", [FEW, FEW + 1], ids=["by Python", "compiled"])
+def test_bodies_are_numbered_depth_first(n):
+    """Each comes right after its parent or after the last body below a sibling before it, and none is left out."""
+    parent = random_parents(n, 0.3)
+    order = depth_first_order(parent).tolist()
+    assert sorted(order) == list(range(n))
+    above: list[int] = []  # the bodies from the root to the last one
+    last_child = np.full(n + 1, -1)
+    for body in order:
+        while above and above[-1] != parent[body]:
+            above.pop()
+        assert (above[-1] if above else -1) == parent[body]
+        assert body > last_child[parent[body]]  # children in the order given
+        last_child[parent[body]] = body
+        above.append(body)
 
 
 def caterpillar(spine: int, legs: int) -> np.ndarray:

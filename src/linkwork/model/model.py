@@ -255,7 +255,7 @@ class Model:
         neutral = self.neutral()
         coordinates = neutral.q if q is None else self._vector(q, self.nq, "q")
         velocities = neutral.v if v is None else self._vector(v, self.nv, "v")
-        bad = normalize_coordinates(self.arrays.tree, coordinates)
+        bad = normalize_coordinates(self.arrays.tree, coordinates) if self.quaternions.size > 0 else -1
         if bad >= 0:
             raise StateError(
                 f"joint '{self.joint_names[bad]}' has the orientation (0, 0, 0, 0), which is not a rotation."

@@ -32,8 +32,8 @@ def test_what_was_warmed_comes_from_the_cache(tmp_path):
     said = run(["-m", "linkwork", "warm", "--only", "statics", "--workers", "1"], env)
     assert said.startswith("1 of 1 sets of kernels are ready")
     used, misses = run(["-c", QUERY], env).splitlines()
-    assert {"order_depth_first", "normalize_coordinates"} < set(used.split())
-    assert len(used.split()) > 5
+    assert "all_finite" in used.split()
+    assert len(used.split()) > 4
     assert misses == "0"
     listed = run(["-m", "linkwork", "warm", "--list"], env).splitlines()
     statics = next(line.split() for line in listed if line.split()[:1] == ["statics"])

@@ -7,6 +7,8 @@ import numpy as np
 from linkwork.core.arrays import IntArray
 from linkwork.core.jit import kernel
 
+FEW = 10_000  # bodies, which Python numbers in 5 ms; compiling the kernel takes 0.2 s, and reading it back 10 ms
+
 
 def depth_first_order(parent: IntArray) -> IntArray:
     """Bodies in depth-first order, children in the order given; -1 is the ground. Bodies in cycles are left out.
@@ -16,7 +18,8 @@ def depth_first_order(parent: IntArray) -> IntArray:
     n = parent.shape[0]
     first_child, next_sibling = np.full(n + 1, -1, dtype=np.int64), np.full(n, -1, dtype=np.int64)
     order, stack = np.empty(n, dtype=np.int64), np.empty(n + 1, dtype=np.int64)
-    return order[: order_depth_first(parent, first_child, next_sibling, stack, order)]
+    write = getattr(order_depth_first, "py_func", order_depth_first) if n <= FEW else order_depth_first
+    return order[: write(parent, first_child, next_sibling, stack, order)]
 
 
 @kernel

@@ -25,6 +25,7 @@ from linkwork.simulation.momentum.momentum import (
     add_efforts_of_bases,
     add_impulses,
     aim_centres,
+    correct_bases,
     keep_present_momentum,
     momentum_leaf_to_root,
 )
@@ -157,5 +158,15 @@ def record_efforts(table, h):
         record_joints(table, s.start_q, s.start_v, h if s.counts[mv.IMPLICIT] != 0 else 0.0, s.start_v)
 
 
-EULER = Integrator(begin, resume, where_joints_act, record_efforts)
-PLAIN_EULER = Integrator(begin, resume_plain, where_joints_act, record_efforts)
+@inlined
+def end_step(table):
+    """Puts the momentum of floating trees right."""
+    s = moving_of(table)
+    if s.counts[mv.KEEPS_MOMENTUM] != 0:
+        correct_bases(table)
+    else:
+        s.counts[mv.COMPOSITES_READY] = 0
+
+
+EULER = Integrator(begin, resume, where_joints_act, record_efforts, end_step=end_step)
+PLAIN_EULER = Integrator(begin, resume_plain, where_joints_act, record_efforts, end_step=end_step)

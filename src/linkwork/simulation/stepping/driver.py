@@ -17,7 +17,6 @@ from linkwork.core.jit import inlined, routine
 from linkwork.core.subnormals import flush_subnormals, restore_mode
 from linkwork.simulation import moving as mv
 from linkwork.simulation.integrators.chart import DONE, EVALUATE
-from linkwork.simulation.momentum.momentum import correct_bases
 from linkwork.simulation.moving import moving_of
 from linkwork.simulation.stepping.integrator import Integrator
 from linkwork.simulation.stepping.saving import is_finite, save_start, take_back_state
@@ -32,18 +31,18 @@ def nothing_to_close(table):
 
 def make_finish(integrator: Integrator) -> Any:
     """finish(table, status), the end of a step: OK or the failure."""
-    steps = 0 if integrator.counts_substeps else 1
+    end_step, steps = integrator.end_step, 0 if integrator.counts_substeps else 1
 
     @routine
     def finish(table, status):
-        """Puts momentum right and looks for overflow; a step that failed is taken back. Returns OK or the failure."""
+        """What the integrator does after a step, and whether anything overflowed; a step that failed is taken back.
+
+        Returns OK or the failure.
+        """
         s = moving_of(table)
-        if status == DONE and s.counts[mv.KEEPS_MOMENTUM] != 0:
-            correct_bases(table)
-        else:
-            s.counts[mv.COMPOSITES_READY] = 0
         s.counts[mv.SUBSTEPS] += steps
         if status == DONE:
+            end_step(table)
             if is_finite(table):
                 return mv.OK
             status = mv.OVERFLOW

@@ -29,6 +29,11 @@ def nothing_after(table, status, made):
     pass
 
 
+@inlined
+def nothing_to_do(table):
+    pass
+
+
 class Integrator(NamedTuple):
     """Functions of compiled code; `begin` and `resume` return EVALUATE, DONE (`chart`) or a failure (`moving`)."""
 
@@ -41,6 +46,7 @@ class Integrator(NamedTuple):
         record_efforts_at_end  # (table, h): what acted on the joints in the last step into `applied_efforts`
     )
     stays_at_q: Any = never  # (table): whether the next evaluation is at the same coordinates as the last one
+    end_step: Any = nothing_to_do  # (table): after a step that succeeded
     begin_steps: Any = nothing_before  # (table, h, n): before the first of up to n steps
     end_steps: Any = nothing_after  # (table, status, made): after the last one
     counts_substeps: bool = False  # whether it counts SUBSTEPS; else each step is one
