@@ -14,7 +14,7 @@ PROGRAM = """
 import sys
 
 SHOWN = {"rich", "markdown_it", "mdurl", "pygments"}
-ALLOWED = {"linkwork", "linkwork_kernels", "tests", "numba", "llvmlite", "numpy", "scipy", *SHOWN, *sys.stdlib_module_names}
+ALLOWED = {"linkwork", "linkwork_kernels", "tests", "benchmarks", "numba", "llvmlite", "numpy", "scipy", *SHOWN, *sys.stdlib_module_names}
 
 class NothingElse:
     def find_spec(self, name, path=None, target=None):
