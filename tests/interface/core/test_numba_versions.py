@@ -14,7 +14,8 @@ PROGRAM = """
 import sys
 
 SHOWN = {"rich", "markdown_it", "mdurl", "pygments"}
-ALLOWED = {"linkwork", "linkwork_kernels", "tests", "benchmarks", "numba", "llvmlite", "numpy", "scipy", *SHOWN, *sys.stdlib_module_names}
+OURS = {"linkwork", "linkwork_kernels", "tests", "benchmarks"}
+ALLOWED = {*OURS, "numba", "llvmlite", "numpy", "scipy", *SHOWN, *sys.stdlib_module_names}
 
 class NothingElse:
     def find_spec(self, name, path=None, target=None):
