@@ -182,7 +182,7 @@ def tree(request):
 
 @pytest.fixture(scope="session")
 def solve():
-    """`lw.forward_dynamics`; that an algorithm hands points and needles over to aba is no news here."""
+    """`lw.forward_dynamics`; that an algorithm hands points and needles over to aba is of no interest here."""
 
     def accelerations(model, state, effort=None, wrenches=None, algorithm="aba"):
         limit = inverts_inertias(model) if algorithm == "gpu" else None

@@ -1,4 +1,4 @@
-"""Single bodies and mechanisms with exact answers: free fall, tops, threads, the Cardan joint."""
+"""Single bodies and mechanisms with exact solutions: free fall, tops, threads, the Cardan joint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Classical problems of contact with known answers: stops, rods that strike, wedges, Painlevé, cards, stacks, a cradle.
+"""Classical problems of contact with known solutions: stops, rods that strike, wedges, Painlevé, cards, stacks, a cradle.
 
 Both simulations are as they are by default: bodies at rest that are struck are inactive in the adaptive one.
 """
@@ -150,7 +150,7 @@ def test_a_sliding_rod_presses_as_painleve_says(simulation, friction):
 @pytest.mark.parametrize("simulation", SIMULATIONS)
 @pytest.mark.parametrize("friction", [2.5, 4.0])
 def test_a_sliding_rod_beyond_painleves_limit_jams_without_energy(simulation, friction):
-    """There only an impulse is an answer: the end stops at once, energy falls, and the floor stays whole."""
+    """There only an impulse is a solution: the end stops at once, energy falls, and the floor stays whole."""
     model, q, a, b = falling_rod(1.0, 0.0)
     assert 1.0 + 12.0 * a * (a - friction * b) < 0.0  # beyond the limit
     model = on_a_plane(model.shapes[0][1], lw.Inertia(1.0, (0, 0, 0), (1e-4, 1.0 / 12.0, 1.0 / 12.0)))

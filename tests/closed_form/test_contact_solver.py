@@ -196,7 +196,7 @@ def test_energy_never_rises(law, rng):
 
 
 def test_coupled_solution_obeys_the_laws(rng):
-    """Signorini and Coulomb at every contact of the answer: complementarity, cone, sliding against the friction."""
+    """Signorini and Coulomb at every contact of the solution: complementarity, cone, sliding against the friction."""
     hard = 0
     for _ in range(300):
         problem, contacts = random_problem(rng, restitution=False)
@@ -251,7 +251,7 @@ def test_planar_contacts_that_hang_together(rng):
 
 
 @kernel
-def solve_few_kernel(rows, n):
+def solve_dense_kernel(rows, n):
     return solve_small(rows, n)
 
 
@@ -263,11 +263,11 @@ def test_systems_of_a_few_unknowns(n, rng):
         A[0, 0] = 0.0
     rows = np.full((n, ROW), 7.0)
     rows[:, :n], rows[:, n] = A, b
-    assert solve_few_kernel(rows.ravel(), n)
+    assert solve_dense_kernel(rows.ravel(), n)
     slack = 10 * n * np.finfo(float).eps * np.linalg.cond(A) * np.abs(np.linalg.solve(A, b)).max()
     assert rows[:, n] == pytest.approx(np.linalg.solve(A, b), abs=slack)
     rows[:, :n] = 0.0
-    assert not solve_few_kernel(rows.ravel(), n)
+    assert not solve_dense_kernel(rows.ravel(), n)
 
 
 def test_numbering_does_not_matter(rng):
@@ -285,7 +285,7 @@ def test_numbering_does_not_matter(rng):
 
 
 def test_a_warm_start_is_gone_on_with(rng):
-    """The impulses of a solve are its own answer. Where velocities change by 1e-3, sets mostly hold: two steps."""
+    """The impulses of a solve are its own solution. Where velocities change by 1e-3, sets mostly hold: two steps."""
     steps = []
     for _ in range(100):
         problem, contacts = random_problem(rng, restitution=False)

@@ -1,4 +1,4 @@
-"""Closed chains with textbook answers: four-bar, slider-crank, parallelogram, Bricard's linkage, a ring of 1,000 links."""
+"""Closed chains with textbook solutions: four-bar, slider-crank, parallelogram, Bricard's linkage, a large ring."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def test_a_point_within_reach(seed):
     assert np.abs(tip(model, result.state) - goal).max() <= 1e-8
     elbow = math.acos((far**2 - LONG**2 - SHORT**2) / (2 * LONG * SHORT))
     turned = math.remainder(result.state.q[1], 2 * np.pi)
-    # The elbow answers a tip 1e-8 off by at most that over the derivative of the distance.
+    # The elbow moves, for a tip 1e-8 off, by at most that over the derivative of the distance.
     slope = LONG * SHORT * abs(math.sin(elbow)) / far
     assert abs(abs(turned) - elbow) <= 1e-7 / slope
 

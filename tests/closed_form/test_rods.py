@@ -68,7 +68,7 @@ def test_the_elastica_under_a_load_at_its_tip(load):
         assert rest.unstable_modes == 0
         assert rest.report.sweeps <= 30
     assert np.abs(errors[1]).max() < 1e-4
-    assert errors[0][0] / errors[1][0] == pytest.approx(4.0, rel=0.1)  # order 2, where six digits tell it
+    assert errors[0][0] / errors[1][0] == pytest.approx(4.0, rel=0.1)  # order 2, as six digits show
 
 
 @pytest.mark.parametrize("load", HEAVY)

@@ -1,4 +1,4 @@
-"""Equilibria with textbook answers: catenaries, Euler's elastica, a rod bent into a circle, small linkages by hand."""
+"""Equilibria with textbook solutions: catenaries, Euler's elastica, a rod bent into a circle, small linkages by hand."""
 
 from __future__ import annotations
 

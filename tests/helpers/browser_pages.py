@@ -13,8 +13,8 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 LONGEST = 280  # [s] for all pages, on a busy machine
 
 # Each page is opened in a frame of the width that is asked for; what is wrong with it becomes a line of text.
-PROGRAM = """<!doctype html><body><pre id="told"></pre><script>
-const pages = PAGES, told = document.getElementById("told"), width = WIDTH;
+PROGRAM = """<!doctype html><body><pre id="seen"></pre><script>
+const pages = PAGES, seen = document.getElementById("seen"), width = WIDTH;
 function faultsOf(page, d) {
   const root = d.scrollingElement, faults = [];
   if (root.scrollWidth > root.clientWidth + 1) faults.push(`is ${root.scrollWidth} wide`);
@@ -34,8 +34,8 @@ async function look(page) {
   });
 }
 (async () => {
-  for (const page of pages) told.textContent += await look(page);
-  told.textContent += `looked at ${pages.length} pages`;
+  for (const page of pages) seen.textContent += await look(page);
+  seen.textContent += `looked at ${pages.length} pages`;
 })();
 </script></body>"""
 

@@ -1,4 +1,4 @@
-"""Set-ups of contact whose answers are known, shared by the tests of the solver alone and of the simulations."""
+"""Set-ups of contact whose solutions are known, shared by the tests of the solver alone and of the simulations."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Pages of Markdown whose code runs: what README.md and the documentation share in their tests.
 
 Python blocks of a page run one after the other in one namespace. Where a line ends in `# → text`, or `# → text` stands on
-lines of its own, that is what the block prints, line by line; a block that tells nothing may print what it likes. Lines of
+lines of its own, that is what the block prints, line by line; a block without such a line may print anything. Lines of
 `sh` blocks run as commands; `# → text` below one must be part of what it prints. A block with a title is a file that the
 following blocks find beside them.
 """
@@ -33,7 +33,7 @@ class Block(NamedTuple):
 
 class Command(NamedTuple):
     text: str
-    told: list[str]  # what it must print, among other things
+    expected: list[str]  # what it must print, among other things
 
 
 def blocks(page: str, *languages: str) -> list[Block]:
@@ -48,27 +48,27 @@ def commands(block: Block) -> list[Command]:
     for line in block.text.splitlines():
         text = line.partition("  #")[0].strip()
         if text.startswith(ARROW) and found:
-            found[-1].told.append(text.removeprefix(ARROW))
+            found[-1].expected.append(text.removeprefix(ARROW))
         elif text and not text.startswith("#"):
             found.append(Command(text, []))
     return found
 
 
-def told_output(source: str) -> list[str]:
+def expected_output(source: str) -> list[str]:
     """What a Python block says it prints."""
     return re.findall(rf"^(?:\s*|.*\S\s+){ARROW}(.*)$", source, flags=re.MULTILINE)
 
 
 def run_python(block: Block, page: str, namespace: dict[str, Any]) -> None:
-    """Runs a block; what it tells must come out as told."""
+    """Runs a block; it prints what its arrows say."""
     printed = io.StringIO()
     source = "\n" * block.line + block.text  # so that a traceback shows the line of the page
     with contextlib.redirect_stdout(printed), warnings.catch_warnings():
         warnings.filterwarnings("error", ".*the next version", DeprecationWarning)  # pages show no name that goes
         exec(compile(source, page, "exec"), namespace)
-    told = told_output(block.text)
-    if told:
-        assert printed.getvalue().splitlines() == told, f"{page}:{block.line} prints something else"
+    expected = expected_output(block.text)
+    if expected:
+        assert printed.getvalue().splitlines() == expected, f"{page}:{block.line} prints something else"
 
 
 def run_command(words: list[str], folder: Path) -> str:
@@ -103,7 +103,7 @@ def run_page(text: str, page: str, folder: Path) -> int:
             elif block.language == "sh":
                 for command in commands(block):
                     printed = run_command(shlex.split(command.text), folder)
-                    missing = [line for line in command.told if line not in printed]
+                    missing = [line for line in command.expected if line not in printed]
                     assert not missing, f"{page}: {command.text} does not print {missing}:\n{printed}"
             else:
                 continue

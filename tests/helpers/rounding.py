@@ -1,4 +1,4 @@
-"""How far two right answers may be apart: every tolerance that stands for rounding is made of the factors named here."""
+"""How far two right results may be apart: every tolerance that stands for rounding is made of the factors named here."""
 
 EPS = 2.0**-52
 OPERATIONS = (

@@ -71,7 +71,7 @@ def take_step(
 
 
 def end_after(model: lw.Model, state: lw.State, duration: float, count: int, integrator: str) -> lw.State:
-    """Steps of fixed length: error control is told to accept everything, and springs are taken as they are."""
+    """Steps of fixed length: error control accepts everything, and springs are taken as they are."""
     h = duration / count
     explicit = {} if integrator == "variational" else {"implicit_joints": False}
     sim = lw.FullDynamics(model, state, integrator=integrator, keep_momentum=False, rtol=1e9, atol=1e9, **explicit)

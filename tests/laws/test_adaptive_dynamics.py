@@ -29,7 +29,7 @@ SHAPES = {
 }
 
 
-SHAPES["figures"] = {**SHAPES["forest"], "armature": False, "damping": False}  # free bases whose momentum is kept
+SHAPES["floating"] = {**SHAPES["forest"], "armature": False, "damping": False}  # free bases whose momentum is kept
 
 
 @pytest.fixture(params=SHAPES.values(), ids=SHAPES.keys())
@@ -234,9 +234,9 @@ def test_energy_and_momentum_are_those_of_the_state(model, rng):
         size = 1.0 + np.abs(momentum.linear).max() + np.abs(momentum.angular).max()
         assert sim.momentum.linear == pytest.approx(momentum.linear, rel=0, abs=1e-11 * size)
         assert sim.momentum.angular == pytest.approx(momentum.angular, rel=0, abs=1e-11 * size)
-    figures = sim.scalars()
-    assert figures["energy"] == sim.report.energy
-    assert figures["n_active"] == sim.report.n_active
+    scalars = sim.scalars()
+    assert scalars["energy"] == sim.report.energy
+    assert scalars["n_active"] == sim.report.n_active
 
 
 # -------------------------------------------------------------------------------------------------------------- same bits
@@ -244,11 +244,11 @@ def test_energy_and_momentum_are_those_of_the_state(model, rng):
 
 @pytest.mark.parametrize("integrator", INTEGRATORS)
 def test_same_start_same_bits_however_steps_are_cut(model, integrator):
-    def run(pieces):
+    def run(chunks):
         state = model.random_state(7, speed=0.5)
         sim = lw.AdaptiveDynamics(model, state, max_active_joints=5, update_every=7, integrator=integrator)
         Show([sim], np.random.default_rng(5))
-        for n in pieces:
+        for n in chunks:
             report = sim.step(1e-3, n)
         return report, sim.state, sim.time, sim.steps_done, sim.active_joints
 
@@ -278,7 +278,7 @@ def test_a_checkpoint_goes_on_in_the_same_bits(model, integrator):
     sim.step(1e-3, 30)
     show.go_on()
     saved = sim.checkpoint()
-    other, twin = make()
+    other, other_show = make()
     other.step(1e-3, 11)  # somewhere else
     other.pin_active(model.joint_names[-3])
     for load, mine in zip(other.loads, sim.loads, strict=True):  # the loads are the caller's to apply again
@@ -289,11 +289,11 @@ def test_a_checkpoint_goes_on_in_the_same_bits(model, integrator):
     other.restore(saved)
     assert other.report == sim.report
     assert other.active_joints == sim.active_joints
-    twin.rng = np.random.default_rng(9)
+    other_show.rng = np.random.default_rng(9)
     show.rng = np.random.default_rng(9)
     for _ in range(60):
         show.go_on()
-        twin.go_on()
+        other_show.go_on()
         assert sim.step(1e-3, 5) == other.step(1e-3, 5)
     sim.unpin(model.joint_names[-1])
     other.unpin(model.joint_names[-1])

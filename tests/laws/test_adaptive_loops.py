@@ -116,12 +116,12 @@ def test_a_ring_held_at_some_joints_is_a_ring_with_fewer(rng):
         welded.add_body(f"b{k}", f"b{k - 1}" if k else "world", joint, turn if k else lw.Pose(), box)
     welded.add_loop(lw.Revolute((0, 0, 1)), "b11", "b0", (turn, lw.Pose()), name="clasp")
     other = welded.compile(merge_fixed=False)
-    judge = lw.FullDynamics(other, other.neutral(), implicit_joints=False)
-    judge.apply_wrench("b7", force=(0.1, 0.05, 0.2), at=(0.1, 0.0, 0.0))
-    for each in (sim, judge):
+    reference = lw.FullDynamics(other, other.neutral(), implicit_joints=False)
+    reference.apply_wrench("b7", force=(0.1, 0.05, 0.2), at=(0.1, 0.0, 0.0))
+    for each in (sim, reference):
         each.advance(1e-3, 50)
     for name in (f"b{k}" for k in range(1, 12) if f"b{k}" not in held):
-        ours, theirs = sim.state.q[model.q_slice(name)], judge.state.q[other.q_slice(name)]
+        ours, theirs = sim.state.q[model.q_slice(name)], reference.state.q[other.q_slice(name)]
         assert ours == pytest.approx(theirs, rel=0, abs=50 * 1e-10)
-    assert np.abs(judge.state.v).max() > 1e-3
+    assert np.abs(reference.state.v).max() > 1e-3
     assert worst(model, sim.state) < CLOSED

@@ -42,9 +42,9 @@ def moving_rows(model, names):
 # ---------------------------------------------------------------------------------------------------------------- momentum
 
 
-def free_figures(rng, figures, links):
-    """Free figures with springs and dampers in their joints and nothing outside."""
-    linkage = lw.Linkage("figures", gravity=(0, 0, 0))
+def floating_trees(rng, trees, links):
+    """Floating trees with springs and dampers in their joints and nothing outside."""
+    linkage = lw.Linkage("trees", gravity=(0, 0, 0))
     box = lw.Inertia.box(1.0, (0.2, 0.3, 0.4)).at(lw.Pose((0.1, 0.0, 0.2)))
     joints = (
         lw.Revolute((1, 0, 0), damping=0.1, stiffness=1.0),
@@ -52,7 +52,7 @@ def free_figures(rng, figures, links):
         lw.Universal(damping=(0.1, 0.1), stiffness=(1.0, 1.0)),
         lw.Prismatic((0, 1, 0), damping=0.1, stiffness=2.0, armature=0.1),
     )
-    for f in range(figures):
+    for f in range(trees):
         linkage.add_body(f"base_{f}", "world", lw.Free(), lw.Pose((3.0 * f, 0, 0)), box)
         for k in range(links):
             parent = f"base_{f}" if k < 2 else f"link_{f}_{rng.integers(max(0, k - 3), k)}"
@@ -60,10 +60,10 @@ def free_figures(rng, figures, links):
     return linkage.compile()
 
 
-@pytest.mark.parametrize(("figures", "links"), [(1, 40), (4, 10)])
-def test_free_linkages_keep_their_momentum_through_thousands_of_region_changes(rng, figures, links):
+@pytest.mark.parametrize(("trees", "links"), [(1, 40), (4, 10)])
+def test_free_linkages_keep_their_momentum_through_thousands_of_region_changes(rng, trees, links):
     """10,000 steps; efforts inside change and the region with them; nothing acts from outside."""
-    model = free_figures(rng, figures, links)
+    model = floating_trees(rng, trees, links)
     state = model.random_state(rng, speed=0.3)
     inner = np.flatnonzero(model.parent >= 0)
     sim = lw.AdaptiveDynamics(model, state, max_active_joints=12, update_every=5)
@@ -119,7 +119,7 @@ def test_momentum_grows_by_the_impulses_from_outside_and_by_nothing_else(make_tr
 @pytest.mark.parametrize("how", ["body", "world", "spring"])
 def test_momentum_stays_from_the_moment_loads_are_gone(rng, how):
     """Pushed, then let go, between two updates of the region."""
-    model = free_figures(rng, 2, 8)
+    model = floating_trees(rng, 2, 8)
     sim = lw.AdaptiveDynamics(model, model.random_state(rng, speed=0.3), max_active_joints=8, update_every=50)
     sim.step(1e-3, 5)
     if how == "spring":
@@ -241,7 +241,7 @@ def test_a_joint_pinned_inactive_stops_at_once_and_what_hangs_from_it_moves_on(m
 
 
 def test_a_base_pinned_inactive_is_held_by_the_world_and_goes_on_from_rest(make_tree, rng):
-    """While it is held momentum goes into the world; released, the figure keeps what it has then."""
+    """While it is held momentum goes into the world; released, the tree keeps what it has then."""
     model = make_tree(2, 12, base=lw.Free(), kinds=HINGED, gravity=(0, 0, 0))
     sim = lw.AdaptiveDynamics(model, model.random_state(rng), tolerance=0.0)
     sim.step(1e-3, 5)
@@ -260,7 +260,7 @@ def test_a_base_pinned_inactive_is_held_by_the_world_and_goes_on_from_rest(make_
 
 
 def test_a_linkage_locked_as_a_whole_keeps_turning(make_tree, rng):
-    """All joints of a free figure stop in one update; momentum stays, and the run goes on as one rigid body."""
+    """All joints of a floating tree stop in one update; momentum stays, and the run goes on as one rigid body."""
     model = make_tree(8, 25, base=lw.Free(), gravity=(0, 0, 0))
     state = model.random_state(rng, speed=0.2)
     sim = lw.AdaptiveDynamics(model, state, tolerance=math.inf)

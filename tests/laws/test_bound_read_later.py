@@ -90,15 +90,15 @@ def test_with_contact_a_bound_is_the_same_whenever_it_is_read():
 
 
 def test_the_bound_of_a_step_is_that_of_an_update_at_its_beginning(model):
-    """A simulation restored before the step updates its region there and then; what that hides is told by `aba`."""
+    """A simulation restored before the step updates its region there and then; what that hides follows from `aba`."""
     sim, waited = loaded(model, measure="absolute_linkage")[0], 0
     for k in range(400):
         stir(sim, k)
         if k % 10 == 0 and k:
-            twin = lw.AdaptiveDynamics(model, model.neutral(), max_active_joints=8, measure="absolute_linkage")
-            twin.restore(sim.checkpoint())
-            expected = twin.update_region(10 * H)
-            assert_bound_is_what_is_hidden(model, twin, expected)
+            restored = lw.AdaptiveDynamics(model, model.neutral(), max_active_joints=8, measure="absolute_linkage")
+            restored.restore(sim.checkpoint())
+            expected = restored.update_region(10 * H)
+            assert_bound_is_what_is_hidden(model, restored, expected)
         report = sim.step(H)
         if waits(sim):
             waited += 1
@@ -142,7 +142,7 @@ def test_the_bound_of_a_report_outlives_its_simulation(model, change):
     assert bound_of(report) == bound
 
 
-def test_a_bound_is_judged_by_what_was_asked_for_when_it_was_reported(model):
+def test_a_bound_is_compared_with_what_was_asked_for_when_it_was_reported(model):
     sim, report = first_that_waits(model)
     assert sim.tolerance is None
     sim.tolerance = 1e9

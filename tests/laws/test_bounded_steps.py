@@ -26,9 +26,9 @@ def made_for_an_endless_step():
 def test_a_step_that_would_take_thousands_of_parts_says_so_and_changes_nothing():
     sim, h = made_for_an_endless_step()
     before = sim.state
-    with pytest.raises(lw.StateError) as told:
+    with pytest.raises(lw.StateError) as raised:
         sim.step(h)
-    named = re.findall(r"'(\w+)'", str(told.value))
+    named = re.findall(r"'(\w+)'", str(raised.value))
     assert set(named) & set(sim.model.body_names)
     assert (sim.state.q == before.q).all()
     assert np.isfinite(sim.state.v).all()

@@ -142,7 +142,7 @@ def test_wrong_ones_change_nothing(model, make, rng):
     before = wrenches_of(sim)
     bad = np.ones((2, 6))
     bad[1, 4] = np.nan
-    for call, told in (
+    for call, message in (
         (lambda: sim.apply_wrenches([1, 2], np.ones((3, 6))), r"needs \(2, 6\)"),
         (lambda: sim.apply_wrenches([1, 2], np.ones(6)), r"needs \(2, 6\)"),
         (lambda: sim.apply_wrenches([1, 99], np.ones((2, 6))), "99 is the world or does not exist"),
@@ -154,7 +154,7 @@ def test_wrong_ones_change_nothing(model, make, rng):
         (lambda: sim.set_wrenches(load, np.ones((3, 6))), r"needs \(2, 6\)"),
         (lambda: sim.set_wrenches(load, bad), "finite"),
     ):
-        with pytest.raises(StateError, match=told):
+        with pytest.raises(StateError, match=message):
             call()
     assert sim.loads == (load,)
     assert (wrenches_of(sim) == before).all()

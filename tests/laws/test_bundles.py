@@ -120,7 +120,7 @@ def test_arrays_shrink_and_grow_within_what_was_allocated(rows):
 
 
 @pytest.mark.parametrize(
-    ("name", "wrong", "told"),
+    ("name", "wrong", "message"),
     [
         ("x", np.zeros(3, dtype=np.float32), "a contiguous 1-dimensional array of float64 is needed, not 1 dimensions"),
         ("x", np.zeros(3, dtype=np.int64), "not 1 dimensions of int64"),
@@ -131,10 +131,10 @@ def test_arrays_shrink_and_grow_within_what_was_allocated(rows):
         ("matrix", np.zeros((3, 4))[:, :2], "a contiguous 2-dimensional array"),
     ],
 )
-def test_arrays_of_another_kind_are_refused(name, wrong, told):
+def test_arrays_of_another_kind_are_refused(name, wrong, message):
     """Kernels trust the table: nothing else stands between a wrong array and the memory behind it."""
     first, second = bundles()
-    with pytest.raises(TypeError, match=f"First.{name}: .*{told}|First.{name}: {told}"):
+    with pytest.raises(TypeError, match=f"First.{name}: .*{message}|First.{name}: {message}"):
         describe(first._replace(**{name: wrong}), second)
 
 

@@ -54,7 +54,7 @@ def tie(linkage, a, b, joint, rng):
     return model, lw.close_loops(model, lw.State(state.q, 0.3 * rng.normal(size=model.nv)), tolerance=FOUND)
 
 
-def judge(model, first, integrator, rng, derivative):
+def compare(model, first, integrator, rng, derivative):
     nv = model.nv
     efforts, kicks = rng.normal(size=(2, STEPS, nv))
     by_q, by_v, d, e = rng.normal(size=(4, nv))
@@ -108,17 +108,17 @@ def judge(model, first, integrator, rng, derivative):
 
 @pytest.mark.parametrize("integrator", INTEGRATORS)
 def test_every_integrator(integrator, rng, derivative):
-    judge(*tied(lw.Spherical(), rng), integrator, rng, derivative)
+    compare(*tied(lw.Spherical(), rng), integrator, rng, derivative)
 
 
 @pytest.mark.parametrize("joint", [lw.Revolute((0, 0, 1)), lw.Cylindrical((0, 1, 0)), lw.Planar()], ids=str)
 def test_loops_closed_by_other_joints(joint, rng, derivative):
-    judge(*tied(joint, rng), "semi_implicit_euler", rng, derivative)
+    compare(*tied(joint, rng), "semi_implicit_euler", rng, derivative)
 
 
 @pytest.mark.parametrize("integrator", ["semi_implicit_euler", "variational"])
 def test_a_floating_ring(integrator, rng, derivative):
-    judge(*ring(rng), integrator, rng, derivative)
+    compare(*ring(rng), integrator, rng, derivative)
 
 
 def test_constraints_that_repeat_each_other(rng, derivative):
@@ -126,7 +126,7 @@ def test_constraints_that_repeat_each_other(rng, derivative):
     model = lw.library.four_bar().compile()
     first = lw.close_loops(model, lw.State(model.neutral().q, np.full(model.nv, 0.4)), tolerance=FOUND)
     assert lw.loop_gaps(model, first).redundant > 0
-    judge(model, first, "auto", rng, derivative)
+    compare(model, first, "auto", rng, derivative)
 
 
 def on_a_floor(kind, rng):

@@ -73,14 +73,14 @@ def test_after_advance_the_bound_is_that_of_the_present_state(measure):
         lw.AdaptiveDynamics(model, start, max_active_joints=5, measure=measure, contact=lw.Contact(friction=0.3))
         for _ in range(2)
     )
-    judged, touching = 0, 0  # touching: steps since nothing was touched
+    compared, touching = 0, 0  # touching: steps since nothing was touched
     for _ in range(400):
         for sim in (asked, silent):
             sim.advance(H)
         touching = touching + 1 if asked.contacts else 0
         if touching <= asked.update_every:  # its update may have been made without touch, and then has measured it
             continue
-        judged += 1
+        compared += 1
         wrenches = contact_wrenches(model, asked.state.q, asked.contacts)
         qdd = lw.forward_dynamics(model, asked.state, None, wrenches)
         parts = joint_parts(asked, qdd)
@@ -89,7 +89,7 @@ def test_after_advance_the_bound_is_that_of_the_present_state(measure):
         # both by `aba`; accelerations of a chain of 24 links: the condition of its mass matrix
         allowed = rounding(condition=1e6, scale=float(np.abs(qdd).max()))
         assert asked.report.error_bound == pytest.approx(hidden, rel=1e-6, abs=allowed)
-    assert judged > 100
+    assert compared > 100
     np.testing.assert_array_equal(asked.state.q, silent.state.q)
     np.testing.assert_array_equal(asked.state.v, silent.state.v)
 

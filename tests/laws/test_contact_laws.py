@@ -215,7 +215,7 @@ def test_the_cradle_with_steps_far_too_long():
 
 def holds_or_says_so(sim, h, steps, most):
     """Whether kinetic energy stays below `most` [J], or an error or a warning names the step; nothing in between."""
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always", lw.LinkworkWarning)
         for _ in range(steps // 10):
             try:
@@ -223,7 +223,7 @@ def holds_or_says_so(sim, h, steps, most):
             except lw.StateError as error:
                 assert np.isfinite(sim.state.q).all()
                 return "smaller step" in str(error)
-            if any("smaller step" in str(warning.message) for warning in told):
+            if any("smaller step" in str(warning.message) for warning in warned):
                 return True
             if not sim.energy.kinetic < most:
                 return False
@@ -234,7 +234,7 @@ def holds_or_says_so(sim, h, steps, most):
 @pytest.mark.parametrize("ratio", [0.97, 1.03])
 @pytest.mark.parametrize("wrap", [math.pi / 2, math.pi, 3 * math.pi])
 def test_the_capstan_with_steps_far_too_long(kind, ratio, wrap):
-    """It holds or slips as it should at first. The free end of the one that slips then lashes about, and that is told."""
+    """It holds or slips as it should at first. The free end of one that slips then lashes about, which gives a warning."""
     model, contact, pulls = capstan(wrap)
     sim = simulate(kind, model, model.neutral(), contact)
     loads = (1.0, ratio * math.exp(CAPSTAN_FRICTION * wrap))

@@ -34,7 +34,7 @@ def both(momentum):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_figure_at_the_limits_of_its_joints_keeps_its_momentum(kind):
+def test_a_floating_tree_at_the_limits_of_its_joints_keeps_its_momentum(kind):
     model = weightless(lw.library.humanoid())
     sim = simulate(kind, model, model.random_state(1, speed=2.0), limits=True)
     before, pressed = both(sim.momentum), 0

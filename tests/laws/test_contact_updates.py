@@ -20,7 +20,7 @@ LINK = 0.05  # half the length of a link of `chain`, and so the largest half siz
 
 
 class Watched:
-    """The watch over contacts of a chain on a table, with pairs that are told to press."""
+    """The watch over contacts of a chain on a table, with pairs that press by order of the test."""
 
     def __init__(self):
         model = chain(8).compile()

@@ -1,4 +1,4 @@
-"""Divide and conquer: right like the judges, its coefficients what the plain equations say, however the tree is cut."""
+"""Divide and conquer: right like the references, its coefficients what the plain equations say, however the tree is cut."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ def test_dca_agrees_with_dense_and_aba(make_tree, options, speed, loaded):
     state = model.random_state(rng, speed=speed)
     loads = (rng.normal(size=model.nv), rng.normal(size=(model.n_bodies, 6))) if loaded else ()
     qdd = lw.forward_dynamics(model, state, *loads, algorithm="dca")
-    for judge in ("dense", "aba"):
+    for reference in ("dense", "aba"):
         # Accelerations grow with the square of the speed, and errors with the accelerations: relative to the largest.
-        assert close(qdd, lw.forward_dynamics(model, state, *loads, algorithm=judge))
+        assert close(qdd, lw.forward_dynamics(model, state, *loads, algorithm=reference))
 
 
 LIBRARY = {
@@ -368,7 +368,7 @@ def test_quasi_statics_is_the_same_equation_at_rest(tree, rng, make_loads):
 
 
 def test_plan_by_hand_makes_the_same_kind_of_table():
-    """The judge of other balances is itself a plan: the same nodes, children first."""
+    """The reference for other balances is itself a plan: the same nodes, children first."""
     parent = [-1, 0, 1, 1, 0, 4]
     plan = plan_by_hand(parent, *BALANCES["at random"], np.random.default_rng(0))
     own = DcaSolver(lw.library.binary_tree(joints=6).compile()).assembly

@@ -36,10 +36,10 @@ def chain(moments, armature=None, links=10):
 
 def solved(model, state, effort, algorithm):
     """Accelerations, and whether the algorithm said that it fell back."""
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always", LinkworkWarning)
         found = lw.forward_dynamics(model, state, effort, algorithm=algorithm)
-    return found, any("the result is that of aba" in str(w.message) for w in told)
+    return found, any("the result is that of aba" in str(w.message) for w in warned)
 
 
 def worst(found, expected):
@@ -232,7 +232,7 @@ def test_rotors_of_a_free_joint_keep_both_limits(armature):
     assert worst(lw.forward_dynamics(model, state, effort), expected) < 100 * EPS * condition
 
 
-# --------------------------------------------------------------------------------------------------------- told or refused
+# ----------------------------------------------------------------------------------------------------- warned of or refused
 
 
 @pytest.mark.parametrize("algorithm", ["aba", "dense", "unit_vector", "dca", "virtual_work"])

@@ -203,7 +203,7 @@ def test_linear_momentum_is_mass_times_velocity_of_the_centre(tree, rng, derivat
 
 
 def test_moving_the_world_changes_nothing(algorithm, make_tree, rng, make_loads, solve):
-    """Turn and shift the base, turn gravity with it: joints cannot tell."""
+    """Turn and shift the base, turn gravity with it: accelerations of joints stay."""
     move = lw.Pose((3.0, -2.0, 1.0), quaternion=(0.3, -0.5, 0.7, 0.2))
     gravity = (1.0, -2.0, -9.0)
     options = {"roots": 2, "damping": True, "stiffness": True, "armature": True}
@@ -306,7 +306,7 @@ def test_floating_linkage_conserves_momentum_and_energy(make_tree, rk4):
 
     coarse, fine = drift(1250), drift(2500)
     # Whatever drifts is the integrator's: of order four, so half the step leaves a sixteenth. An error of the dynamics
-    # would stay. In figures: (h ω)⁴ = 6e-6 at h = 8 ms and 6 rad/s, for momenta of order ten.
+    # would stay. In numbers: (h ω)⁴ = 6e-6 at h = 8 ms and 6 rad/s, for momenta of order ten.
     assert coarse < 1e-4
     assert fine < coarse / 12.0
 

@@ -129,7 +129,7 @@ def test_it_goes_on_from_a_checkpoint_in_the_same_bits():
     assert np.array_equal(sim.state.q, single.state.q)
 
 
-def test_answers_and_energies_are_those_of_the_present_state():
+def test_responses_and_energies_are_those_of_the_present_state():
     """What else reads the tree finds it up to date, although `aba` solves."""
     model = tree(0)
     sim = pushed(model, 1e-9)

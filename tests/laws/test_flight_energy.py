@@ -1,4 +1,4 @@
-"""Euler's rule gains no energy in flight beyond what its balance allows, with contact or not; drives are no gains."""
+"""Euler's rule gains no energy in flight beyond what its balance allows, with contact or not; motors are not gains."""
 
 import numpy as np
 import pytest

@@ -127,10 +127,10 @@ def test_a_checkpoint_ends_a_comparison_that_was_begun(monkeypatch):
         assert sim.steps_done < 2000
     saved = sim.checkpoint()
     assert not begun[-1].is_running
-    twin = lw.QuasiStatics(model, model.neutral(), tolerance=2.0**-11)
-    twin.restore(saved)
+    restored = lw.QuasiStatics(model, model.neutral(), tolerance=2.0**-11)
+    restored.restore(saved)
     for _ in range(200):
-        assert twin.step(1e-3) == sim.step(1e-3)
+        assert restored.step(1e-3) == sim.step(1e-3)
 
 
 def test_a_bound_just_below_the_tolerance_makes_no_solve_wait_for_a_comparison(monkeypatch):

@@ -1,4 +1,4 @@
-"""A frame that is fixed in a body answers for itself, at its own origin and in its own axes, wherever it is named."""
+"""A frame that is fixed in a body has quantities of its own, at its origin and in its own axes, wherever it is named."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The laws of a full simulation: momentum, loads at every stage, closed loops, checkpoints, the same answer every way."""
+"""The laws of a full simulation: momentum, loads at every stage, closed loops, checkpoints, the same result every way."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def momenta(model: lw.Model, state: lw.State) -> np.ndarray:
 # ------------------------------------------------------------------------------------------------------------- momentum
 
 
-def test_a_free_figure_keeps_its_momentum_to_rounding(make_tree):
+def test_a_floating_tree_keeps_its_momentum_to_rounding(make_tree):
     """Springs, dampers and rotors inside, nothing outside."""
     model = make_tree(seed=5, bodies=12, base=lw.Free(), gravity=(0, 0, 0), stiffness=True, damping=True, armature=True)
     start = model.random_state(2)
@@ -71,10 +71,10 @@ def test_keeping_momentum_does_not_change_the_order(make_tree, rk4):
     assert math.log2(errors[0] / errors[1]) == pytest.approx(1.0, abs=0.2)
 
 
-def test_each_figure_has_its_own_momentum(make_tree, rng, derivative):
-    """The rate of every free figure's momentum is W: gravity, wrenches, the free joint's spring, damper and effort.
+def test_each_floating_tree_has_its_own_momentum(make_tree, rng, derivative):
+    """The rate of every floating tree's momentum is W: gravity, wrenches, the free joint's spring, damper and effort.
 
-    Of three figures one stands on a hinge, and one has armature on its free joint: those two have no account of their own.
+    Of three trees one stands on a hinge, and one has armature on its free joint: those two have no account of their own.
     """
     held = lw.Linkage("three", gravity=(0.3, -0.2, -9.0))
     box = lw.Inertia.box(1.3, (0.3, 0.4, 0.5)).at(lw.Pose((0.1, 0.2, 0.3)))
@@ -130,7 +130,7 @@ def tree_momentum(model, state, base):
     return momenta(model, lw.State(state.q, v))
 
 
-@pytest.mark.filterwarnings("error::linkwork.errors.LinkworkWarning")  # energy that a new state brings is no gain
+@pytest.mark.filterwarnings("error::linkwork.errors.LinkworkWarning")  # energy that a new state brings is not a gain
 @pytest.mark.parametrize("seed", range(4))
 def test_a_step_evaluates_where_it_begins(make_tree, seed):
     """Euler's rule takes poses from the end of the last step: in a row of steps, after a new state and after a failure."""
@@ -157,7 +157,7 @@ def test_a_step_evaluates_where_it_begins(make_tree, seed):
 def test_loads_are_expressed_anew_at_every_stage(make_tree):
     """With world-fixed forces, springs, body-fixed wrenches, motors and efforts the methods keep their orders.
 
-    Loads frozen at the start of each step would leave order one to all of them. Judge: the finest of them.
+    Loads frozen at the start of each step would leave order one to all of them. Reference: the finest of them.
     """
     model = make_tree(seed=3, bodies=9, damping=True, armature=True)
     start = model.random_state(8)

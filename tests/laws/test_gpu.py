@@ -102,10 +102,10 @@ def test_gravity_and_inertias_of_each_sample(make_tree, rng, device_backend, sch
         arrays = base.arrays
         body = arrays.body.copy()
         body[:, 12:22] = ten[k]
-        twin = lw.Model(**{**_fields(base), "arrays": arrays._replace(body=body, gravity=gravity[k])})
-        for array in (body, twin.arrays.gravity):
+        single = lw.Model(**{**_fields(base), "arrays": arrays._replace(body=body, gravity=gravity[k])})
+        for array in (body, single.arrays.gravity):
             array.setflags(write=False)
-        expected = lw.forward_dynamics(twin, samples.states[k], samples.effort[k])
+        expected = lw.forward_dynamics(single, samples.states[k], samples.effort[k])
         assert differ(own[k], expected) <= TOLERANCE
 
 
@@ -231,7 +231,7 @@ def test_point_masses_go_body_by_body(device_backend):
 
 
 @pytest.mark.parametrize("threads", [1, 2, 8])
-def test_threads_of_a_sample_do_not_change_the_answer(tree, rng, device_backend, threads):
+def test_threads_of_a_sample_do_not_change_the_result(tree, rng, device_backend, threads):
     samples = Samples(tree, rng, 3)
     device = DeviceModel(tree, schedule="bodies", threads=threads, backend=device_backend)
     expected = samples.each(lambda state, effort, wrenches: lw.forward_dynamics(tree, state, effort, wrenches))

@@ -102,7 +102,7 @@ def test_the_midpoint_rule_of_a_spring_is_cayleys():
 @pytest.mark.parametrize("integrator", IMPLICIT)
 @pytest.mark.parametrize("h", [1e-4, 1e-2, 1.0])
 @pytest.mark.parametrize(("kp", "kd"), [(0.0, 1e8), (1e8, 0.0), (1e8, 1e4), (1e3, 1e-3), (1e-3, 1e3), (1e12, 1e12)])
-def test_any_gains_at_any_step_give_a_bounded_answer(integrator, h, kp, kd):
+def test_any_gains_at_any_step_give_a_bounded_motion(integrator, h, kp, kd):
     """Balanced wheels: each is linear and alone, and energy can only fall: ½ I v² + ½ k q² bounds both of them."""
     linkage = lw.Linkage("wheels", gravity=(0, 0, 0))
     for k in range(4):
@@ -151,7 +151,7 @@ def test_stiff_joints_of_every_kind_stay_in_place(make_tree, joint, h, rng):
 
 @pytest.mark.parametrize("kp", [2e3, 2e5, 2e7])
 def test_the_midpoint_rule_converges_with_stiff_gains(kp):
-    """In a few evaluations per step, in both simulations, with the same answer; taken explicitly it does not converge."""
+    """In a few evaluations per step, in both simulations, with the same result; taken explicitly it does not converge."""
     model, set_motors = robot(kp, 1e-3 * kp)
     start = model.state(np.full(12, 0.1))
     ends = []

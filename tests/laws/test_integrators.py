@@ -117,7 +117,7 @@ def test_sizes_compare_every_coordinate_with_something(make_tree, rng):
 
 
 def test_dormand_prince_agrees_with_scipy(rng):
-    """A tree of hinges, sliders and screws: coordinates are vectors there, so DOP853 can judge."""
+    """A tree of hinges, sliders and screws: coordinates are vectors there, so DOP853 is a reference."""
     kinds = ("revolute", "prismatic", "screw")
     model = lw.library.random_tree(12, seed=3, kinds=kinds, options=True).compile()
     start = model.random_state(rng)
@@ -192,7 +192,7 @@ def test_substeps_that_shrink_to_nothing_are_reported():
 
 
 def test_substeps_into_nowhere_are_rejected():
-    """Accelerations that are no numbers beyond a place: the substeps end before it, and say so."""
+    """Accelerations that are not numbers beyond a place: the substeps end before it, and say so."""
     linkage = lw.Linkage("slider", gravity=(0, 0, 0))
     linkage.add_body("box", joint=lw.Prismatic((1, 0, 0)), inertia=lw.Inertia.box(1.0, (0.1, 0.1, 0.1)))
     model = linkage.compile()
@@ -223,7 +223,7 @@ def test_the_midpoint_rule_is_symmetric_in_time(make_tree, rng):
     assert back.v == pytest.approx(-start.v, abs=1e-9)
     crooked = take_step(model, start, 0.02, accelerations(model), "rk4").state
     crooked = take_step(model, lw.State(crooked.q, -crooked.v), 0.02, accelerations(model), "rk4").state
-    assert np.abs(crooked.v + start.v).max() > 1e-8  # what is no law for others: the test could fail
+    assert np.abs(crooked.v + start.v).max() > 1e-8  # what holds for no other: the test could fail
 
 
 def test_the_midpoint_equation_is_solved(make_tree, rng):
@@ -272,11 +272,11 @@ def test_the_midpoint_rule_keeps_energy_in_balance(make_tree, rng):
 
 def test_a_midpoint_step_that_is_far_too_long_is_reported(make_tree):
     model, start, _, _ = mechanism("balls", make_tree)
-    told = r"implicit midpoint did not converge: after \d+ evaluations"
-    with np.errstate(over="ignore", invalid="ignore"), pytest.raises(StateError, match=told):
+    message = r"implicit midpoint did not converge: after \d+ evaluations"
+    with np.errstate(over="ignore", invalid="ignore"), pytest.raises(StateError, match=message):
         take_step(model, start, 3.0, accelerations(model), "implicit_midpoint")
     sim = lw.FullDynamics(model, start, integrator="implicit_midpoint")
-    with pytest.raises(StateError, match=told):
+    with pytest.raises(StateError, match=message):
         sim.step(3.0)
     assert (sim.time, sim.steps_done) == (0.0, 0)
     assert (sim.state.q == start.q).all()

@@ -239,7 +239,7 @@ def test_quasi_statics_keeps_limits_of_effort():
 
 
 def test_motors_at_their_limits_bring_light_links_to_rest():
-    """d h far above the inertia of the links: motors at limits, judged where the step ends, come to rest."""
+    """d h far above the inertia of the links: motors at limits, their law taken where the step ends, come to rest."""
     joint = lw.Revolute((0, 1, 0), damping=0.02, effort_limit=40.0, velocity_limit=3.0)
     model = lw.library.chain(6, joint=joint, length=0.2, mass=0.5, radius=0.02).compile()
     target = np.array([0.6, -0.4, 0.3, 0.2, -0.2, 0.1])

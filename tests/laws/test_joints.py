@@ -284,7 +284,7 @@ def test_a_plane_of_any_normal_has_two_directions(normal):
     assert np.cross(first, second) == pytest.approx(third, abs=1e-12)
 
 
-# ------------------------------------------------------------------------------------------------------------------- doors
+# ----------------------------------------------------------------------------------------------------------------- refused
 
 
 def test_wrong_shapes_are_refused(joint):

@@ -181,7 +181,7 @@ def test_frozen_torsions_change_neither_energy_nor_the_other_forces(molecule):
 
 
 def test_other_kernels_can_call_the_field():
-    """A loop that stays compiled: the same wrenches and energy as from Python, and a full list told by value."""
+    """A loop that stays compiled: the same wrenches and energy as from Python, and a full list reported by value."""
     import numba
 
     from linkwork.molecules.forces.kernel import evaluate

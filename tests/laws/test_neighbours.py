@@ -27,9 +27,9 @@ def fork(gap: float, parent: str = "hub") -> lw.Linkage:
 @pytest.mark.parametrize("make", [lw.FullDynamics, lw.AdaptiveDynamics])
 def test_siblings_that_overlap_at_zero_coordinates_are_named_and_left_out(make):
     model = fork(0.04).compile()
-    with pytest.warns(lw.LinkworkWarning, match="'left' and 'right'") as told:
+    with pytest.warns(lw.LinkworkWarning, match="'left' and 'right'") as warned:
         sim = make(model, model.neutral(), contact=lw.Contact())
-    assert len(told) == 1
+    assert len(warned) == 1
     sim.step(1e-3, 20)
     assert not sim.contacts
     assert sim.state.q[7:] == pytest.approx([0.0, 0.0], abs=1e-9)  # nothing pushes them apart
@@ -75,9 +75,9 @@ def stack(gap: float) -> lw.Linkage:
 
 def test_a_body_and_the_one_beyond_its_child_are_left_out_where_they_overlap():
     model = stack(-0.05).compile()
-    with pytest.warns(lw.LinkworkWarning, match="'torso' and 'chest'") as told:
+    with pytest.warns(lw.LinkworkWarning, match="'torso' and 'chest'") as warned:
         sim = lw.FullDynamics(model, model.neutral(), contact=lw.Contact())
-    assert len(told) == 1
+    assert len(warned) == 1
     sim.step(1e-3, 20)
     assert not sim.contacts
 
@@ -114,9 +114,9 @@ def hulls(gap: float, folder: Path) -> lw.Linkage:
 @pytest.mark.parametrize("make", [lw.FullDynamics, lw.AdaptiveDynamics])
 def test_a_hull_that_begins_inside_another_body_of_its_tree_is_named_and_left_out(make, tmp_path):
     model = hulls(-0.03, tmp_path).compile()
-    with pytest.warns(lw.LinkworkWarning, match="'torso' and 'forearm'") as told:
+    with pytest.warns(lw.LinkworkWarning, match="'torso' and 'forearm'") as warned:
         sim = make(model, model.neutral(), contact=lw.Contact())
-    assert len(told) == 1
+    assert len(warned) == 1
     sim.step(1e-3, 20)
     assert not sim.contacts
 
@@ -144,9 +144,9 @@ def bolted(gap: float) -> lw.Linkage:
 def test_a_base_that_is_fixed_to_the_world_is_left_out_as_one_that_floats(make, self_contact):
     """The chest, drawn into the torso, is not pushed out of it; into the wall, fixed to the world too, it does not go."""
     model = bolted(-0.05).compile()
-    with pytest.warns(lw.LinkworkWarning, match="'chest' and 'torso'") as told:
+    with pytest.warns(lw.LinkworkWarning, match="'chest' and 'torso'") as warned:
         sim = make(model, model.neutral(), contact=lw.Contact(self_contact=self_contact))
-    assert len(told) == 1
+    assert len(warned) == 1
     sim.step(1e-3, 20)
     assert not sim.contacts
     sim.set_motor("waist", position=1.4, stiffness=100.0, damping=10.0)

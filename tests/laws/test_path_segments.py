@@ -1,4 +1,4 @@
-"""Answers of many bodies by a tree of segments are those of all pairs of paths; stations number O(k), words O(k)."""
+"""Responses of many bodies by a tree of segments are those of all pairs of paths; stations number O(k), words O(k)."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def accelerate(table, out):
 
 @pytest.mark.parametrize("hands", [1, 2, 3, 9, 40])
 @pytest.mark.parametrize("name", MODELS)
-def test_segments_answer_as_pairs_of_paths(name, hands, rng):
+def test_segments_respond_as_pairs_of_paths(name, hands, rng):
     """Bodies anywhere, some of them twice, one the root of the linkage."""
     model = MODELS[name]().compile()
     state = model.random_state(rng, speed=0.3)

@@ -217,11 +217,11 @@ def test_efforts_keep_their_power_when_the_root_changes(body, rng):
     for name, joint in zip(model.joint_names, model.joints, strict=True):
         sim.set_effort(name, rng.normal(size=joint.nv))
     sim.solve()
-    judge = lw.reroot(model, sim.state, body, acceleration=sim.acceleration)
+    rerooted = lw.reroot(model, sim.state, body, acceleration=sim.acceleration)
     after = sim.reroot(body)
     after.solve()
-    scale, condition = np.abs(judge.acceleration).max(), 1e4
-    assert after.acceleration == pytest.approx(judge.acceleration, abs=10 * EPS * condition * scale)
+    scale, condition = np.abs(rerooted.acceleration).max(), 1e4
+    assert after.acceleration == pytest.approx(rerooted.acceleration, abs=10 * EPS * condition * scale)
 
 
 def test_an_effort_that_the_world_no_longer_takes_is_refused():

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.filterwarnings(
 BOUNDED = settings(max_examples=100, deadline=None, derandomize=True)  # a failure seen once is seen by everybody
 TOLERANCES = [2.0**-k for k in (0, 1, 3, 7, 11, 15, 19, 24, 30)]
 
-# Sizes small enough for the dense judge. Point masses have no inverse inertia and are refused, see doors.
+# Sizes small enough for the dense reference. Point masses have no inverse inertia and are refused, as tests below show.
 SMALL = {
     "chain": {"joints": 40},
     "coil": {"joints": 40},
@@ -55,7 +55,7 @@ def error(model, ours, truth, measure, weights=1.0):
 
 
 class Truth:
-    """Accelerations by two judges. What they differ by nobody can decide."""
+    """Accelerations by two references. Their difference cannot be decided."""
 
     def __init__(self, model, state, wrenches=None, effort=None):
         self.model = model
@@ -154,7 +154,7 @@ def test_error_never_exceeds_the_bound_on_cables_under_gravity(joints, measure):
         f = T[body].T @ (force, 0.0, 0.0)
         wrenches[body] += np.concatenate([np.cross(at, f), f])
     truth = lw.forward_dynamics(model, state, wrenches=wrenches)
-    # A cable is too long for the dense judge; rounding of 3 kN along 3,000 links leaves 1e-10 rad/s² between two others.
+    # A cable is too long for the dense form; rounding of 3 kN along 3,000 links leaves 1e-10 rad/s² between two others.
     full = lw.forward_dynamics(model, state, wrenches=wrenches, algorithm="dca")
     doubt = error(model, full, truth, measure)
     assert error(model, full, truth, "absolute_joint") <= 1e-9
@@ -327,7 +327,7 @@ def test_the_rounding_floor_is_announced(rng):
 def test_no_warning_above_the_rounding_floor(rng):
     model = lw.library.chain(joints=100).compile()
     sim = lw.QuasiStatics(model, at_rest(model, rng), tolerance=1.0)
-    for tolerance in (1e-3, 1e-6, 1e-9, 0.0):  # zero asks for everything, which is no claim
+    for tolerance in (1e-3, 1e-6, 1e-9, 0.0):  # zero asks for everything, which claims nothing
         sim.solve(tolerance)
 
 

@@ -269,7 +269,7 @@ def test_misses_are_those_of_the_state_that_is_given_back(seed, center):
 
 @pytest.mark.parametrize("size", [1e-3, 1.0, 1e9])
 def test_rows_are_solved_for_whatever_rounding_made_of_them(size):
-    """Answers of rows came out with negative squares where weights of targets lie far apart: no eigenvalues were found."""
+    """Responses of rows came out with negative squares where weights of targets lie far apart: no eigenvalues came."""
     rng = np.random.default_rng(1)
     for _ in range(50):
         A = size * rng.normal(size=(3, 3))

@@ -1,4 +1,4 @@
-"""What joints carry, and joints that are told how to move: reactions obey Newton and Euler, hybrid dynamics both judges."""
+"""Reactions of joints obey Newton and Euler; hybrid dynamics agrees with forward and with inverse dynamics."""
 
 from __future__ import annotations
 
@@ -114,15 +114,15 @@ def test_hybrid_dynamics_is_forward_dynamics_with_the_efforts_it_returns(make_tr
     rng = np.random.default_rng(seed)
     state, effort = model.random_state(rng), rng.normal(size=model.nv)
     wrenches = rng.normal(size=(model.n_bodies, 6))
-    told = {}
+    chosen = {}
     for i, name in enumerate(model.joint_names):
         if rng.uniform() < part:
-            told[name] = rng.normal(size=model.joints[i].nv)
-    qdd, used = lw.hybrid_dynamics(model, state, told, effort, wrenches)
+            chosen[name] = rng.normal(size=model.joints[i].nv)
+    qdd, used = lw.hybrid_dynamics(model, state, chosen, effort, wrenches)
     for i, name in enumerate(model.joint_names):
         rows = model.v_slice(i)
-        if name in told:
-            assert (qdd[rows] == told[name]).all()
+        if name in chosen:
+            assert (qdd[rows] == chosen[name]).all()
         else:
             assert (used[rows] == effort[rows]).all()
     # Efforts that hold a heavy tree may be large: ε of them, times the condition of M.
@@ -134,8 +134,8 @@ def test_hybrid_dynamics_is_forward_dynamics_with_the_efforts_it_returns(make_tr
 
 def test_all_accelerations_given_is_inverse_dynamics(tree, rng, make_loads):
     state, loads, qdd = tree.random_state(rng), make_loads(tree), rng.normal(size=tree.nv)
-    told = {name: qdd[tree.v_slice(i)] for i, name in enumerate(tree.joint_names)}
-    accelerations, efforts = lw.hybrid_dynamics(tree, state, told, loads.effort, loads.wrenches)
+    chosen = {name: qdd[tree.v_slice(i)] for i, name in enumerate(tree.joint_names)}
+    accelerations, efforts = lw.hybrid_dynamics(tree, state, chosen, loads.effort, loads.wrenches)
     assert (accelerations == qdd).all()
     assert close(efforts, lw.inverse_dynamics(tree, state, qdd, loads.wrenches))
 
@@ -149,7 +149,7 @@ def test_no_acceleration_given_is_forward_dynamics(tree, rng, make_loads):
 
 
 def test_a_given_acceleration_leaves_no_trace(tree, rng):
-    """The solver is kept with the model: what was told in one call is forgotten in the next."""
+    """The solver is kept with the model: an acceleration given in one call is forgotten in the next."""
     state = tree.random_state(rng)
     before = lw.forward_dynamics(tree, state, algorithm="dca")
     lw.hybrid_dynamics(tree, state, {name: 1.0 for i, name in enumerate(tree.joint_names) if tree.joints[i].nv == 1})

@@ -1,4 +1,4 @@
-"""Contacts in recordings: what the simulation told, frame by frame, in every bit; through kills, resumes and damage."""
+"""Contacts in recordings: what the simulation reported, frame by frame, in every bit; through kills, resumes and damage."""
 
 from __future__ import annotations
 
@@ -36,38 +36,38 @@ def simulation(kind="full", **more):
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """A run in small chunks, so that every array has several; and what the simulation told at its frames."""
+    """A run in small chunks, so that every array has several; and what the simulation reported at its frames."""
     kept = layout.FRAME_ROWS, layout.CONTACT_ROWS
     layout.FRAME_ROWS, layout.CONTACT_ROWS = 4, 16
     try:
         path = tmp_path_factory.mktemp("contacts") / "run"
-        told = [()]
+        reported = [()]
         run_simulation(
-            simulation(), H, STEPS, record=path, every=EVERY, callback=lambda sim, report: told.append(sim.contacts)
+            simulation(), H, STEPS, record=path, every=EVERY, callback=lambda sim, report: reported.append(sim.contacts)
         )
     finally:
         layout.FRAME_ROWS, layout.CONTACT_ROWS = kept
-    return path, told
+    return path, reported
 
 
 def test_frames_hold_what_the_simulation_listed(run):
-    path, told = run
+    path, reported = run
     recording = lw.Recording(path)
     assert recording.has_contacts
-    assert [recording.contacts(k) for k in range(len(recording))] == told
-    assert recording.contacts(-1) == told[-1]
-    assert len(told[-1]) > 0
-    assert {point.state for points in told for point in points} >= {"apart", "sticking"}
+    assert [recording.contacts(k) for k in range(len(recording))] == reported
+    assert recording.contacts(-1) == reported[-1]
+    assert len(reported[-1]) > 0
+    assert {point.state for points in reported for point in points} >= {"apart", "sticking"}
     assert recording.check().is_whole
     with pytest.raises(lw.StateError, match="frame 99"):
         recording.contacts(99)
 
 
 def test_the_table_has_a_row_per_contact(run, tmp_path, capsys):
-    path, told = run
+    path, reported = run
     recording = lw.Recording(path)
     table = recording.contact_table()
-    rows = [(k, point) for k, points in enumerate(told) for point in points]
+    rows = [(k, point) for k, points in enumerate(reported) for point in points]
     assert table["frame"].tolist() == [k for k, _ in rows]
     assert table["time"].tolist() == recording.times[[k for k, _ in rows]].tolist()
     assert table["body"].tolist() == [point.body for _, point in rows]
@@ -100,11 +100,11 @@ def test_scalars_follow_contacts_and_the_energy_they_take(run):
 
 
 def test_events_are_pairs_that_meet_and_part(run):
-    path, told = run
+    path, reported = run
     recording = lw.Recording(path)
     events = recording.contact_events()
     pairs = set()
-    for k, points in enumerate(told):
+    for k, points in enumerate(reported):
         for event in (event for event in events if event.frame == k):
             (pairs.add if event.touches else pairs.remove)((event.body, event.other))
         assert pairs == {(p.body, p.other) for p in points if p.state != "apart"}
@@ -157,7 +157,7 @@ def test_damage_is_reported(run, tmp_path):
     names = sorted(f.relative_to(path).as_posix() for f in path.rglob("*") if f.is_file())
     files = [name for name in names if name.startswith(("contacts/", "frames/contacts_end/"))]
     assert len(files) > 6
-    truth, told = lw.Recording(path).contact_table(), 0
+    truth, refused = lw.Recording(path).contact_table(), 0
     for number, file in enumerate(files):
         copy = shutil.copytree(path, tmp_path / f"copy_{number}")
         if number % 2:
@@ -173,11 +173,11 @@ def test_damage_is_reported(run, tmp_path):
         else:
             assert all(np.array_equal(table[name], column) for name, column in truth.items()), file
             continue
-        told += 1
+        refused += 1
         found = lw.Recording(copy).check()
         assert found.faults
         assert found.whole_frames == found.frames
-    assert told > len(files) - 5  # others are zeros that a missing file reads as, and blanks in descriptions
+    assert refused > len(files) - 5  # others are zeros that a missing file reads as, and blanks in descriptions
 
 
 def test_without_contact_there_is_nothing_to_read(tmp_path):

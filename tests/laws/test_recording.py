@@ -133,7 +133,7 @@ class Note:
 
 
 def test_every_kind_of_number_comes_back_in_its_bits(tmp_path):
-    """Zeros of both signs, NaN with a message inside, infinities and the smallest numbers are all told apart."""
+    """Zeros of both signs, NaN with a message inside, infinities and the smallest numbers are all distinguished."""
     model = lw.library.chain(joints=6).compile()
     strange = np.array([0x7FF8000000000001, 0xFFF8000000000002], dtype=np.uint64).view(np.float64)
     frames = [

@@ -108,7 +108,7 @@ def test_the_error_bound_is_what_inactive_joints_hide(model, rng, measure):
 
 
 def test_a_rigid_cluster_that_turns_hides_the_sum_over_its_joints(model, rng):
-    """Nothing but bases moves; the whole figure answers through its root, as it does joint by joint the long way."""
+    """Nothing but bases moves; the response of each whole tree through its base is that found joint by joint."""
     for _ in range(5):
         state = model.random_state(rng, speed=3.0)
         bases = [i for i in range(model.n_bodies) if model.parent[i] < 0 and isinstance(model.joints[i], lw.Free)]
@@ -153,7 +153,7 @@ def test_many_small_parts_stay_within_a_tolerance_together(measure):
             report = lw.AdaptiveDynamics(model, state, tolerance=tolerance, measure=measure).update_region(1e-3)
             assert report.reached
             assert report.error_bound <= tolerance
-            # The judge: they do not feel each other, so one that is left out would have the acceleration of each alone.
+            # The reference: they do not feel each other, so one that is left out would have the acceleration of each alone.
             hidden = np.sqrt(100 - report.n_active) * (0.1 if measure == "relative_linkage" else each)
             assert hidden <= report.error_bound * (1 + 1e-9)
             assert report.n_active == 100 or speed == 0.0  # what moves is not stopped
@@ -316,8 +316,8 @@ def big(rng, active):
 
 def test_a_step_reads_nothing_outside_the_region(rng):
     """Everything but the linkage that moves is poisoned, the assembly tree included; a hundred steps do not notice."""
-    sim, twin = big(np.random.default_rng(1), 20), big(np.random.default_rng(1), 20)
-    sim.update_every = twin.update_every = 10**6
+    sim, undisturbed = big(np.random.default_rng(1), 20), big(np.random.default_rng(1), 20)
+    sim.update_every = undisturbed.update_every = 10**6
     run, c = sim.view.tree.run, sim.view.tree.coefficients
     used = {k: int(sim.view.table[ENTRIES * k + ROWS]) for k in range(len(sim.view.moving))}
     assert used[sim.view.moving._fields.index("body")] == 20 < 0.1 * sim.model.n_bodies
@@ -331,14 +331,14 @@ def test_a_step_reads_nothing_outside_the_region(rng):
     for array in ours.values():
         if array.dtype == float:
             array[...] = math.nan
-    assert twin.step(1e-4, 100) == sim.step(1e-4, 100)
+    assert undisturbed.step(1e-4, 100) == sim.step(1e-4, 100)
     moving_q, moving_v = np.zeros(sim.model.nq, dtype=bool), np.zeros(sim.model.nv, dtype=bool)
     for i in sim.active_bodies.tolist():
         moving_q[sim.model.q_slice(i)] = moving_v[sim.model.v_slice(i)] = True
-    assert (sim.state.v[moving_v] == twin.state.v[moving_v]).all()
-    assert (sim.state.q[moving_q] == twin.state.q[moving_q]).all()
+    assert (sim.state.v[moving_v] == undisturbed.state.v[moving_v]).all()
+    assert (sim.state.q[moving_q] == undisturbed.state.q[moving_q]).all()
     assert np.isnan(sim.state.q[~moving_q]).all()  # nor does it write there
-    assert np.abs(twin.state.v[moving_v]).max() > 0.0
+    assert np.abs(undisturbed.state.v[moving_v]).max() > 0.0
 
 
 def test_many_updates_and_steps_write_nothing_far_away(rng):

@@ -134,7 +134,7 @@ def body_accelerations(model, state, a, bodies):
 
 
 def test_acceleration_is_the_rate_of_the_twist(make_tree, rng, derivative):
-    """What the laws below compare accelerations with, judged by the twists a little earlier and later."""
+    """What the laws below compare accelerations with, from the twists a little earlier and later."""
     model = make_tree(3, 12)
     state, a = model.random_state(rng), rng.normal(size=model.nv)
 

@@ -60,7 +60,7 @@ def test_a_closed_ring_lands_and_lies(kind, links, tilt, damping):
 @pytest.mark.parametrize("by_tree", [False, True])
 @pytest.mark.parametrize(("links", "tilt"), [(8, 0.0), (20, 0.0), (24, 0.3)])
 def test_a_ring_whose_joints_are_held_lands_as_one_rigid_body(links, tilt, by_tree):
-    """Both ends of the loop are then on one part: its rows answer no impulse, but for rounding, and carry nothing."""
+    """Both ends of the loop are then on one part: its rows have no response, but for rounding, and carry nothing."""
     start, model = ring(links, tilt)
     sim = lw.AdaptiveDynamics(model, start, contact=lw.Contact(friction=0.5), max_active_joints=0)
     if by_tree:

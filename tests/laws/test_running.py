@@ -116,7 +116,7 @@ def test_a_resumed_run_takes_the_same_chunks(tmp_path, monkeypatch):
     assert first.chunks + second.chunks == whole.chunks
 
 
-def test_a_run_interrupted_in_its_last_piece_is_complete(tmp_path):
+def test_a_run_interrupted_in_its_last_chunk_is_complete(tmp_path):
     model = lw.library.chain(joints=10).compile()
     sim = lw.QuasiStatics(model, model.neutral(), tolerance=1e-2)
 

@@ -123,9 +123,9 @@ def test_quasi_static_scenes_prove_their_error(name, tmp_path):
 def test_energy_of_swinging_scenes(name, tmp_path):
     """No friction: the total energy stays, to the error of 100 steps of order four."""
     recording = run_short(name, tmp_path)
-    figures = recording.scalars
-    exchanged = figures["kinetic_energy"].max()
-    assert np.ptp(figures["energy"]) < 1e-5 * exchanged
+    scalars = recording.scalars
+    exchanged = scalars["kinetic_energy"].max()
+    assert np.ptp(scalars["energy"]) < 1e-5 * exchanged
     assert exchanged > 0.0
 
 
@@ -240,27 +240,27 @@ def test_the_recorded_walker_is_the_walker(tmp_path):
                                                                "record.every": None}, progress=False)  # fmt: skip
     walker = Walker()
     steps = walk(walker, stance_at(walker, find_gait(walker).start * 1.01), 4)
-    figures = recording.scalars
-    strikes = figures["strikes"]
+    scalars = recording.scalars
+    strikes = scalars["strikes"]
     assert strikes[-1] == 4
     at = [int(np.argmax(strikes == k)) for k in range(1, 5)]
-    assert figures["step_length"][at] == pytest.approx([step.length for step in steps], abs=1e-8)
+    assert scalars["step_length"][at] == pytest.approx([step.length for step in steps], abs=1e-8)
     h = recording.times[1]
     ends = np.cumsum([step.duration for step in steps])
     assert (np.abs(recording.times[at] - ends) <= h).all()
     assert recording.reports["step_time"][at] == pytest.approx([step.duration for step in steps], abs=1e-8)
-    lost = figures["energy"][0] - figures["energy"][-1]
+    lost = scalars["energy"][0] - scalars["energy"][-1]
     assert lost == pytest.approx(sum(step.loss.kinetic_energy for step in steps), abs=1e-7)
     feet = {0.0: recording.path_of("left_foot"), 1.0: recording.path_of("right_foot")}
     model = recording.model
     for k in range(1, len(recording) - 1):
         if strikes[k - 1] == strikes[k + 1]:
-            stands = feet[figures["stance_foot"][k]]
+            stands = feet[scalars["stance_foot"][k]]
             assert stands[k] == pytest.approx(stands[k - 1], abs=1e-9)
             moved = model.difference(recording.state(k - 1).q, recording.state(k + 1).q) / (2.0 * h)
             assert recording.state(k).v == pytest.approx(moved, abs=2e-4)  # of 2 rad/s: central differences err by h²
         now = lw.energy(model, recording.state(k)).total
-        assert now == pytest.approx(figures["energy"][k], abs=1e-9)
+        assert now == pytest.approx(scalars["energy"][k], abs=1e-9)
 
 
 @pytest.mark.parametrize("name", ADAPTIVE)

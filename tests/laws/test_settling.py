@@ -43,7 +43,7 @@ def test_springs_efforts_and_loads_of_the_simulation_count():
 
 
 def test_after_settling_nothing_accelerates_and_steps_go_on(make_tree, rng):
-    """What was open stays open, every coefficient fits the new coordinates, and the answer is that of a new simulation."""
+    """What was open stays open, every coefficient fits the new coordinates, and the solution is that of a new one."""
     model = make_tree(seed=4, bodies=20, stiffness=True, kinds=("revolute", "universal", "spherical"))
     sim = lw.QuasiStatics(model, model.neutral(), tolerance=0.0)
     load = sim.apply_wrench(15, force=(0.3, -0.2, 0.1))

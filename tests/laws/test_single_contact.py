@@ -26,7 +26,7 @@ def law_is_off(K, q, mu, impulse):
     return off + abs(c[0] * u[2] - c[1] * u[1]) + max(0.0, c @ u[1:])
 
 
-def test_every_contact_alone_has_an_answer():
+def test_every_contact_alone_has_a_solution():
     rng = np.random.default_rng(7)
     presses_itself = 0
     for k in range(CASES):

@@ -29,7 +29,7 @@ PAIRS = [
 ]
 
 
-@pytest.mark.parametrize(("rule", "shape"), PAIRS)  # the judge of the last two adds coordinates up
+@pytest.mark.parametrize(("rule", "shape"), PAIRS)  # the reference of the last two adds coordinates up
 def test_against_complex_steps(rule, shape, make_tree, rng):
     step, options = RULES[rule]
     model = make_tree(**{"seed": 11, "bodies": 5, "kinds": KINDS, "damping": True, **SHAPES[shape]})

@@ -36,10 +36,10 @@ def test_regions_move_by_every_term_on_every_atom(options, residues, closed):
         assert field.tables.work.counters[SURROUNDING] != 0
         exact, forces = field.every_term(part.positions(state))
         turned = np.einsum("aji,aj->ai", field.poses(state)[body, :9].reshape(-1, 3, 3), forces)
-        judge = np.zeros_like(wrenches)
-        np.add.at(judge, body, np.concatenate([np.cross(local, turned), turned], axis=1))
+        expected = np.zeros_like(wrenches)
+        np.add.at(expected, body, np.concatenate([np.cross(local, turned), turned], axis=1))
         assert energy == pytest.approx(exact, rel=CLOSE)
-        a, b = (accelerations(part.model, state, w) for w in (wrenches, judge))
+        a, b = (accelerations(part.model, state, w) for w in (wrenches, expected))
         assert np.abs(a - b).max() <= CLOSE * np.abs(b).max()
 
 

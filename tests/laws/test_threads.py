@@ -62,16 +62,16 @@ def test_blocks_of_one_response():
     assert not wrong
 
 
-def test_one_answerer_of_distances():
-    answers = lw.Collisions(SHAPED)
+def test_one_collisions_object_for_many_threads():
+    distances = lw.Collisions(SHAPED)
     states = [np.array([SHAPED.random_state(40 * k + i).q for i in range(40)]) for k in range(THREADS)]
     alone = [lw.Collisions(SHAPED).clearances(q).tobytes() for q in states]
     named = [lw.Collisions(SHAPED).clearance(lw.State(q[0], np.zeros(SHAPED.nv))) for q in states]
 
     def ask(k):
         for _ in range(30):
-            assert answers.clearances(states[k]).tobytes() == alone[k]
-            found = answers.clearance(lw.State(states[k][0], np.zeros(SHAPED.nv)))
+            assert distances.clearances(states[k]).tobytes() == alone[k]
+            found = distances.clearance(lw.State(states[k][0], np.zeros(SHAPED.nv)))
             assert (found.distance, found.names) == (named[k].distance, named[k].names)
 
     together(ask)

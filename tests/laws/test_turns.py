@@ -128,12 +128,12 @@ def test_a_joint_that_waits_does_not_move_and_is_in_the_bound():
 def test_turns_go_on_in_the_same_bits_after_a_checkpoint():
     model, sim = turning(5)
     saved = sim.checkpoint()
-    twin = lw.AdaptiveDynamics(model, model.neutral(), max_active_joints=2, update_every=5, integrator=EULER)
-    twin.restore(saved)
-    assert (twin.view.tree.run.called == sim.view.tree.run.called).all()
-    assert twin.step(2e-3, 400) == sim.step(2e-3, 400)
-    assert (twin.state.q == sim.state.q).all()
-    assert (twin.view.tree.run.turns == sim.view.tree.run.turns).all()
+    restored = lw.AdaptiveDynamics(model, model.neutral(), max_active_joints=2, update_every=5, integrator=EULER)
+    restored.restore(saved)
+    assert (restored.view.tree.run.called == sim.view.tree.run.called).all()
+    assert restored.step(2e-3, 400) == sim.step(2e-3, 400)
+    assert (restored.state.q == sim.state.q).all()
+    assert (restored.view.tree.run.turns == sim.view.tree.run.turns).all()
     broken = dict(saved, counts=np.where(np.arange(saved["counts"].size) == CURSOR, 99, saved["counts"]))
     with pytest.raises(lw.StateError, match="damaged"):
         sim.restore(broken)

@@ -260,13 +260,13 @@ def test_what_a_step_remembers_is_of_one_version_of_the_linkage():
 def test_energy_without_a_source_is_reported_once():
     model, start = whip(20)
     sim = lw.FullDynamics(model, start, integrator="semi_implicit_euler")
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         # by Euler's rule alone, which gains energy; in the end it overflows
         with contextlib.suppress(StateError), sim.view.by_one_rule():
             for _ in range(400):
                 sim.step(2e-3, 10)
-    assert [str(w.message).startswith("energy grows without a source") for w in told] == [True]
+    assert [str(w.message).startswith("energy grows without a source") for w in warned] == [True]
     driven = lw.FullDynamics(model, start, integrator="semi_implicit_euler")
     driven.set_effort("link_0", 500.0)
     with warnings.catch_warnings():
@@ -293,12 +293,12 @@ def test_adaptive_runs_report_it_too():
     """Half of the joints of a whip, by an integrator whose step is too long; a load begins the watch anew."""
     model, start = whip(20)
     sim = lw.AdaptiveDynamics(model, start, max_active_joints=20, integrator="semi_implicit_euler")
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         with contextlib.suppress(StateError), sim.view.by_one_rule():
             for _ in range(400):
                 sim.step(2e-3, 10)
-    assert [str(w.message).startswith("energy grows without a source") for w in told] == [True]
+    assert [str(w.message).startswith("energy grows without a source") for w in warned] == [True]
     driven = lw.AdaptiveDynamics(model, start, max_active_joints=20, integrator="semi_implicit_euler")
     driven.set_effort("link_0", 500.0)
     with warnings.catch_warnings():

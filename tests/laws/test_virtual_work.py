@@ -116,7 +116,7 @@ def test_links_never_exceed_twice_the_bodies():
     assert split_links(parent, split=False).body.tolist() == list(range(500))
 
 
-def test_splitting_changes_no_answer(rng):
+def test_splitting_changes_no_acceleration(rng):
     model = lw.library.star(arms=60, joints_per_arm=2).compile()
     state, effort = model.random_state(rng), rng.normal(size=model.nv)
     whole = lw.forward_dynamics(model, state, effort, algorithm="virtual_work_unsplit")
@@ -139,7 +139,7 @@ def test_long_chain(rng):
     assert close(lw.forward_dynamics(model, state, effort, algorithm="virtual_work"), expected, rel=1e-10)
 
 
-# ------------------------------------------------------------------------------------------------------------------- doors
+# ----------------------------------------------------------------------------------------------------------------- refused
 
 
 def test_a_point_mass_is_refused_by_the_solver_with_advice():

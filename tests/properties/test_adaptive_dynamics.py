@@ -104,7 +104,7 @@ class Player:
     def step(self):
         self.sim.step(1e-3, int(self.rng.integers(1, 7)))
 
-    def twin(self, loaded):
+    def second(self, loaded):
         """From nothing, at the same state and region; loads are applied again, or left to the checkpoint."""
         old = self.sim
         new = lw.AdaptiveDynamics(
@@ -120,9 +120,9 @@ class Player:
 def assert_same_coefficients(one, other):
     """Bit for bit: places, columns and roots of closed nodes, joints, loads, and the linkage that moves."""
     plan, a, b = one.view.tree.plan, one.view.tree.coefficients, other.view.tree.coefficients
-    run, twin = one.view.tree.run, other.view.tree.run
+    run, other_run = one.view.tree.run, other.view.tree.run
     count = run.counts[ACTIVE_COUNT]
-    assert (run.active[:count] == twin.active[: twin.counts[ACTIVE_COUNT]]).all()
+    assert (run.active[:count] == other_run.active[: other_run.counts[ACTIVE_COUNT]]).all()
     for node in np.flatnonzero(run.flag & (OPEN | STALE) == 0).tolist():
         wide = plan.nodes[node, NODE_KIND] == JOIN and plan.nodes[node, ROLE] != TOP
         size, width = (96, IN_MOTION.row_2) if wide else (48, IN_MOTION.row_1)
@@ -139,7 +139,7 @@ def assert_same_coefficients(one, other):
     assert (a.joint_data[still, :12] == b.joint_data[still, :12]).all()
     assert (a.effort_sum[at_rest] == b.effort_sum[at_rest]).all()
     loads = run.counts[LOAD_COUNT]
-    assert (run.load[:loads] == twin.load[:loads]).all()
+    assert (run.load[:loads] == other_run.load[:loads]).all()
     rows, others = (x.view.table[ROWS::ENTRIES] for x in (one, other))
     for name in LINKAGE:  # the linkage that moves
         k = one.view.moving._fields.index(name)
@@ -173,7 +173,7 @@ def test_any_history_leaves_what_a_new_simulation_would_have(make_tree, shape, s
     for _ in range(ACTS):
         player.act()
     player.step()  # changes take effect with the next step
-    new = player.twin(loaded=seed % 2 == 0)
+    new = player.second(loaded=seed % 2 == 0)
     assert new.report == sim.report
     assert_same_coefficients(sim, new)
     assert_goes_on_alike(sim, new)
@@ -182,7 +182,7 @@ def test_any_history_leaves_what_a_new_simulation_would_have(make_tree, shape, s
 @BOUNDED
 @given(st.sampled_from(sorted(SHAPES)), st.integers(0, 2**32 - 1))
 def test_any_history_goes_on_as_prescribed_joints_would(make_tree, shape, seed):
-    """The judge knows nothing of regions: `hybrid_dynamics` with every inactive joint at rest, all loads by hand."""
+    """The reference has no regions: `hybrid_dynamics` with every inactive joint at rest, all loads by hand."""
     model = make_tree(seed % 97, damping=True, stiffness=True, armature=True, **SHAPES[shape])
     rng = np.random.default_rng(seed)
     sim = lw.AdaptiveDynamics(

@@ -203,7 +203,7 @@ def test_nodes_that_close_get_roots_that_fit(name):
 
 @pytest.mark.parametrize("measure", MEASURES)
 def test_a_thousand_changes_never_break_the_bound(make_tree, measure):
-    """The error against a judge after every change; the judge has its own books of the loads."""
+    """The error against a reference after every change; the reference adds loads up by itself."""
     rng = np.random.default_rng(list(MEASURES).index(measure))
     model = make_tree(seed=11, bodies=25, branching=0.4, stiffness=True, armature=True)
     weights = 10.0 ** rng.uniform(-1, 1, model.nv)
@@ -222,7 +222,7 @@ def test_a_thousand_changes_never_break_the_bound(make_tree, measure):
         truth = lw.forward_dynamics(model, sim.state, ledger.effort, wrenches, algorithm="dense")
         doubt = size(
             lw.forward_dynamics(model, sim.state, ledger.effort, wrenches) - truth
-        )  # what two judges differ by
+        )  # what two references differ by
         scale = size(truth) if "relative" in measure else 1.0
         assert size(sim.acceleration - truth) <= report.error_bound * scale + doubt, k
     check_coefficients(ledger)

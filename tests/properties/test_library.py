@@ -10,7 +10,7 @@ from tests.helpers.rounding import rounding
 import linkwork as lw
 from linkwork.model.library import JOINT_KINDS, MODELS
 
-# Small enough for the dense judge. The value: bodies, velocities.
+# Small enough for the dense reference. The value: bodies, velocities.
 SMALL = {
     "pendulum": ({}, 1, 1),
     "double_pendulum": ({}, 2, 2),
@@ -33,8 +33,8 @@ SMALL = {
     "net": ({}, 165, 495),
 }
 
-# aba and the judge differ by rounding times the condition of the mass matrix (up to some 1e6 for these chains), relative to
-# the largest acceleration; 1e-9 is what the library promises against other engines.
+# aba and the reference differ by rounding times the condition of the mass matrix (up to some 1e6 for these chains),
+# relative to the largest acceleration; 1e-9 is what the library promises against other engines.
 AGREEMENT = 1e-9
 
 
@@ -52,12 +52,12 @@ def model(request):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_aba_agrees_with_the_judge(model, seed):
+def test_aba_agrees_with_the_dense_solution(model, seed):
     rng = np.random.default_rng(seed)
     state, effort = model.random_state(rng), rng.normal(size=model.nv)
-    judge = lw.forward_dynamics(model, state, effort, algorithm="dense")
+    dense = lw.forward_dynamics(model, state, effort, algorithm="dense")
     found = lw.forward_dynamics(model, state, effort)
-    assert np.abs(found - judge).max() <= AGREEMENT * np.abs(judge).max()
+    assert np.abs(found - dense).max() <= AGREEMENT * np.abs(dense).max()
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -83,8 +83,8 @@ def test_random_trees_of_every_kind(kind, floating, branching):
     model = linkage.compile()
     assert len(linkage) == 12
     state = model.random_state(1)
-    judge = lw.forward_dynamics(model, state, algorithm="dense")
-    assert np.abs(lw.forward_dynamics(model, state) - judge).max(initial=0) <= AGREEMENT * np.abs(judge).max(initial=0)
+    dense = lw.forward_dynamics(model, state, algorithm="dense")
+    assert np.abs(lw.forward_dynamics(model, state) - dense).max(initial=0) <= AGREEMENT * np.abs(dense).max(initial=0)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -92,8 +92,8 @@ def test_random_trees_of_all_kinds_with_options(seed):
     model = lw.library.random_tree(40, seed=seed, kinds=JOINT_KINDS, options=True, floating=True).compile()
     state = model.random_state(seed)
     assert (model.arrays.dof[:, :3] > 0).all()
-    judge = lw.forward_dynamics(model, state, algorithm="dense")
-    assert np.abs(lw.forward_dynamics(model, state) - judge).max() <= AGREEMENT * np.abs(judge).max()
+    dense = lw.forward_dynamics(model, state, algorithm="dense")
+    assert np.abs(lw.forward_dynamics(model, state) - dense).max() <= AGREEMENT * np.abs(dense).max()
 
 
 SEEDED = {
@@ -252,7 +252,7 @@ FOUR_BARS = [
 
 @pytest.mark.parametrize("lengths", FOUR_BARS)
 def test_the_four_bar_is_closed_and_obeys_the_laws_of_closed_chains(lengths):
-    """Reactions of the loop do no work, and accelerations keep it closed: with one freedom that leaves one answer."""
+    """Reactions of the loop do no work, and accelerations keep it closed: with one freedom that leaves one solution."""
     model = lw.library.four_bar(**lengths).compile()
     assert len(model.loops) == 1
     start = model.neutral()

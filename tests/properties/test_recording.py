@@ -49,7 +49,7 @@ class Shadow:
         self.x = self.states[-1].copy() if self.states else np.zeros(2 * JOINTS)
 
 
-def tell(path, story):
+def play(path, story):
     """Plays a story; a crash loses everything since the last checkpoint."""
     shadow = Shadow()
     recorder = Recorder(path)
@@ -81,7 +81,7 @@ def tell(path, story):
 def test_a_recording_holds_exactly_what_counts(story):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run"
-        shadow = tell(path, story)
+        shadow = play(path, story)
         recording = Recording(path)
         count = len(shadow.states)
         assert len(recording) == count
@@ -110,7 +110,7 @@ def test_chunks_of_any_size_hold_the_same(story, data):
     try:
         layout.FRAME_ROWS, layout.CHANGE_ROWS, layout.KEY_NUMBERS = rows, rows + 1, 3 * rows
         with tempfile.TemporaryDirectory() as folder:
-            shadow = tell(Path(folder) / "run", [("frame", *frame) for frame in story] + [("flush",)])
+            shadow = play(Path(folder) / "run", [("frame", *frame) for frame in story] + [("flush",)])
             recording = Recording(Path(folder) / "run")
             for k, x in enumerate(shadow.states):
                 assert np.concatenate(recording.state(k)).tobytes() == x.tobytes()

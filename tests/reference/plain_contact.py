@@ -1,6 +1,6 @@
 """Contact with dense matrices: semi-implicit Euler, the whole mass matrix inverted in every step. Slow on purpose.
 
-It calls the same search and the same solvers as the simulations, and judges them: everything between the two is NumPy.
+Tests compare simulations with it. It calls the same search and the same solvers; everything between the two is NumPy.
 """
 
 from __future__ import annotations

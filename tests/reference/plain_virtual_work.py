@@ -1,4 +1,4 @@
-"""The method of virtual work in plain form: the whole system of all joints at once, dense. Slow on purpose; a judge.
+"""The method of virtual work in plain form: the whole system of all joints at once, dense. Slow on purpose; a reference.
 
 The global equations of the paper, with rotors: Λ Θ̈ = T + ΓᵀN (18), Γ Θ̈ + J N = γ (19), q̈ = Γ_J Θ̈ - γ_J (20), so that
 (Γ Λ⁻¹ Γᵀ + J) N = γ - Γ Λ⁻¹ T. Θ̈ stacks the accelerations of all links, N what joints constrain.

@@ -81,7 +81,7 @@ def measured(sample):
 
 def test_distances_agree_with_coal(sample, measured):
     """1e-9 m. Coal's own tolerance is 1e-12; for overlapping cylinders its search gives up now and then and says a depth
-    that is far too large (there is a shorter way out): those pairs are judged by the tests of widths below."""
+    that is far too large (there is a shorter way out): those pairs belong to the tests of widths below."""
     coal = pytest.importorskip("coal")
     scipy_spatial = pytest.importorskip("scipy.spatial")
     hulls = {}
@@ -198,7 +198,7 @@ def test_planes(rng, kind):
 
 
 def test_degenerate_pairs_have_unit_normals(rng):
-    """Centres on each other, axes parallel, faces coplanar, touching exactly: finite answers and unit normals."""
+    """Centres on each other, axes parallel, faces coplanar, touching exactly: finite distances and unit normals."""
     kinds = np.array([[a, b] for a in range(5) for b in range(5)] * 3)
     sample = Sample(rng, len(kinds), kinds)
     sample.poses[:, :, :9] = np.eye(3).ravel()

@@ -39,5 +39,5 @@ def pairs_of_peer(model: Any) -> set[frozenset[str]]:
 def test_the_same_pairs_may_touch(make: Any) -> None:
     start = make()
     ours = our_pairs(start)
-    assert runs.never_touching(start)  # or the twin would have the same pairs anyway
+    assert runs.never_touching(start)  # or the reference would have the same pairs anyway
     assert ours == pairs_of_peer(runs.Peer(start).model)

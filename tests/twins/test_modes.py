@@ -130,7 +130,7 @@ def test_several_right_sides_are_solved_as_each_alone(make_tree, rng, sides, bas
 @pytest.mark.parametrize("rows", [3, 11])
 @pytest.mark.parametrize("base", [None, lw.Free()])
 def test_wrenches_on_bodies_are_solved_for_beside_efforts(make_tree, rng, rows, base):
-    """Sides 0 and 1 are efforts; the others push three bodies and the world, which does not answer."""
+    """Sides 0 and 1 are efforts; the others push three bodies and the world, which does not move."""
     model = make_tree(seed=8, branching=0.5, stiffness=True, **({} if base is None else {"base": base}))
     q = model.random_state(rng).q
     balance = Balance(model, gather(model, None, None, None), q)

@@ -1,4 +1,4 @@
-"""Wrenches on several bodies at once answer as the matrix of all pairs does, from fewer nodes."""
+"""Responses to wrenches on several bodies at once are those of the matrix of all pairs, from fewer nodes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from linkwork.dynamics.paths.path_data import solver_paths
 from linkwork.dynamics.paths.path_queries import response_matrix
 from linkwork.dynamics.paths.path_union import path_union, respond_together
 
-SAME = 1e-12  # ε times some hundred operations on a path, relative to the largest answer; 1e-15 is seen
+SAME = 1e-12  # ε times some hundred operations on a path, relative to the largest response; 1e-15 is seen
 
 
 def solved(model, rng):
@@ -25,7 +25,7 @@ def solved(model, rng):
     return solver, solver_paths(solver)
 
 
-def answers(solver, paths, bodies, wrenches):
+def responses(solver, paths, bodies, wrenches):
     leaves = solver.assembly.leaf[bodies].astype(np.int64)
     union = path_union(solver.assembly.nodes, leaves)
     out = np.zeros_like(wrenches)
@@ -37,7 +37,7 @@ def answers(solver, paths, bodies, wrenches):
 
 @pytest.mark.parametrize("count", [1, 2, 5, 32])
 @pytest.mark.parametrize("shape", ["chain", "tree", "star"])
-def test_together_they_answer_as_one_by_one(shape, count, rng):
+def test_responses_together_are_those_one_by_one(shape, count, rng):
     made = {
         "chain": lambda: lw.library.chain(joints=200),
         "tree": lambda: lw.library.random_tree(200, seed=3),
@@ -46,7 +46,7 @@ def test_together_they_answer_as_one_by_one(shape, count, rng):
     model = made[shape]().compile()
     solver, paths = solved(model, rng)
     bodies = rng.integers(0, model.n_bodies, count)  # some may be the same
-    out, expected, union = answers(solver, paths, bodies, rng.normal(size=(count, 6)))
+    out, expected, union = responses(solver, paths, bodies, rng.normal(size=(count, 6)))
     assert np.abs(out - expected).max() <= SAME * np.abs(expected).max()
     assert (np.diff(union.node) > 0).all()
 
@@ -63,7 +63,7 @@ def test_for_every_joint(kind, rng):
         names.append(f"b{k}")
     model = linkage.compile(merge_fixed=False)
     solver, paths = solved(model, rng)
-    out, expected, _ = answers(solver, paths, np.array([1, 4, 6]), rng.normal(size=(3, 6)))
+    out, expected, _ = responses(solver, paths, np.array([1, 4, 6]), rng.normal(size=(3, 6)))
     assert np.abs(out - expected).max() <= SAME * max(1.0, np.abs(expected).max())
 
 

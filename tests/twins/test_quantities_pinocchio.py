@@ -9,7 +9,7 @@ from tests.helpers.robots import NEEDED, URDFS
 import linkwork as lw
 from linkwork.model import layout
 
-from .test_robots_pinocchio import _anywhere, pin, robot_twin
+from .test_robots_pinocchio import _anywhere, pin, robot_counterpart
 
 NAMES = ["double_pendulum", "panda", "simple_humanoid", "solo12", "tiago_dual"]
 PART = 1e-12  # of the size of the whole
@@ -30,12 +30,12 @@ def angular_first(rows: np.ndarray) -> np.ndarray:
 def test_quantities(name, floating):
     if name not in URDFS:
         pytest.skip(reason=NEEDED)
-    twin = robot_twin(URDFS[name], floating)
-    model, theirs, data, order = twin.model, twin.theirs, twin.data, twin.order
+    counterpart = robot_counterpart(URDFS[name], floating)
+    model, theirs, data, order = counterpart.model, counterpart.theirs, counterpart.data, counterpart.order
     rng = np.random.default_rng(3)
     q = np.concatenate([_anywhere(joint, rng) for joint in model.joints])
     state = lw.State(q, rng.normal(size=model.nv))
-    pq, pv = twin.q(q), twin.v(state.v)
+    pq, pv = counterpart.q(q), counterpart.v(state.v)
     drag = model.arrays.dof[:, layout.DAMPING] * state.v
     assert_same(lw.bias_efforts(model, state) - drag, pin.nonLinearEffects(theirs, data, pq, pv)[order], "bias")
     gravity = pin.computeGeneralizedGravity(theirs, data, pq)[order]
@@ -46,15 +46,15 @@ def test_quantities(name, floating):
     pin.computeCentroidalMomentumTimeVariation(theirs, data, pq, pv, np.zeros(theirs.nv))
     bias = angular_first(data.dhg.vector)
     assert_same(lw.centroidal_momentum_bias(model, state), bias, "its bias", condition=10.0)
-    check_accelerations(twin, state, rng)
+    check_accelerations(counterpart, state, rng)
 
 
-def check_accelerations(twin, state: lw.State, rng: np.random.Generator) -> None:
-    model, theirs, data, order = twin.model, twin.theirs, twin.data, twin.order
-    pq, pv = twin.q(state.q), twin.v(state.v)
+def check_accelerations(counterpart, state: lw.State, rng: np.random.Generator) -> None:
+    model, theirs, data, order = counterpart.model, counterpart.theirs, counterpart.data, counterpart.order
+    pq, pv = counterpart.q(state.q), counterpart.v(state.v)
     qdd = rng.normal(size=model.nv)
-    pin.forwardKinematics(theirs, data, pq, pv, twin.v(qdd))
-    joints = [ids[-1] for ids in twin.ids]
+    pin.forwardKinematics(theirs, data, pq, pv, counterpart.v(qdd))
+    joints = [ids[-1] for ids in counterpart.ids]
     classical = [pin.getClassicalAcceleration(theirs, data, j, pin.LOCAL).vector for j in joints]
     expected = np.array([angular_first(a) for a in classical])
     assert_same(lw.body_accelerations(model, state, qdd), expected, "accelerations")

@@ -1,4 +1,4 @@
-"""Path queries against the dense answer: everything `Response` says is some block of J M⁻¹ Jᵀ."""
+"""Path queries against the dense matrix: everything `Response` says is some block of J M⁻¹ Jᵀ."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from tests.helpers.rounding import rounding
 
 import linkwork as lw
 
-# The promise: 1e-9 of the largest block. Mass matrices here have condition numbers up to 1e4, so the dense answer itself is
+# The promise: 1e-9 of the largest block. Mass matrices here have condition numbers up to 1e4, so the dense matrix itself is
 # good to 1e-12; measured differences are below 1e-12.
 SAME = 1e-9
 
 
 class Dense:
-    """The judge: Jacobians of all bodies and the inverse of the mass matrix."""
+    """The reference: Jacobians of all bodies and the inverse of the mass matrix."""
 
     def __init__(self, model, state):
         self.model = model
         self.J = np.array([lw.body_jacobian(model, state, i) for i in range(model.n_bodies)])
         self.M_inv = np.linalg.inv(lw.mass_matrix(model, state))
         self.per_wrench = self.M_inv @ self.J.transpose(0, 2, 1)  # (n, nv, 6) joint accelerations for wrenches
-        # What differences are measured by: the largest answer of each kind, anywhere in the linkage.
+        # What differences are measured by: the largest response of each kind, anywhere in the linkage.
         self.body_body = np.abs([self.J @ column for column in self.per_wrench]).max(initial=1e-300)
         self.body_joint = np.abs(self.per_wrench).max(initial=1e-300)
         self.joint_joint = np.abs(self.M_inv).max(initial=1e-300)
@@ -111,8 +111,8 @@ def test_blocks_at_points_and_in_world_axes(case, rng):
         assert differ(ours, turn[0] @ dense.block(of, on) @ turn[1].T) <= SAME * dense.body_body
 
 
-def test_a_question_changes_no_answer(case, rng):
-    """Queries read only: whatever was asked in between, the same question has the same answer, bit for bit."""
+def test_a_query_changes_no_response(case, rng):
+    """Queries read only: whatever was asked in between, the same query has the same response, bit for bit."""
     model, state = case
     response = lw.Response(model, state, rng.normal(size=model.nv), rng.normal(size=(model.n_bodies, 6)))
     first = response.block(0, model.n_bodies - 1), response.acceleration(0)
@@ -214,7 +214,7 @@ def test_loads_begin_at_zero(case, rng):
 
 
 def test_the_state_is_copied(case):
-    """A response answers for the state it was made with, whatever becomes of the arrays."""
+    """A response belongs to the state it was made with, whatever becomes of the arrays."""
     model, state = case
     mine = state.copy()
     effort, wrenches = np.ones(model.nv), np.ones((model.n_bodies, 6))
@@ -231,7 +231,7 @@ def test_the_state_is_copied(case):
 
 @pytest.mark.parametrize("name", ["chain", "molecule"])
 def test_response_of_a_large_linkage_is_a_difference_of_two_sweeps(name, rng):
-    """20,000 joints, where no dense answer can be had: load and unload one body, and let aba tell the difference."""
+    """20,000 joints, too many for a dense matrix: the response is what one load changes in a solve by `aba`."""
     model = lw.library.MODELS[name](joints=20_000).compile()
     state = model.random_state(rng)
     response = lw.Response(model, state)

@@ -22,7 +22,7 @@ FILES = [path for name, path in (MJCFS | URDFS).items() if name not in LEFT_OUT]
 STATES = 3
 
 # Both compute in doubles (ε = 1e-16); MuJoCo stores inertia as principal moments with a quaternion, which costs another few
-# ε. Accelerations lose the condition number of the mass matrix, some 1e6 for figures whose fingers weigh grams.
+# ε. Accelerations lose the condition number of the mass matrix, some 1e6 for humanoids whose fingers weigh grams.
 # That leaves 1e-10 at worst; 1e-9 is ten times that (seen: 3e-13).
 TOLERANCE = 1e-9
 
@@ -35,7 +35,7 @@ def assert_close(ours, theirs, what: str) -> None:
     assert np.linalg.norm(ours - theirs) <= TOLERANCE * np.linalg.norm(theirs), what
 
 
-class Twin:
+class Counterpart:
     """A MuJoCo model without constraints, and where it keeps each of our coordinates."""
 
     def __init__(self, model: lw.Model, theirs):
@@ -51,7 +51,7 @@ class Twin:
         theirs.body_inertia[still] = 0.0
         mujoco.mj_setConst(theirs, self.data)
         self.q_order, self.v_order, self.free = self._orders()
-        assert sorted(self.v_order) == list(range(theirs.nv)), "every degree of freedom has one twin"
+        assert sorted(self.v_order) == list(range(theirs.nv)), "every degree of freedom has one counterpart"
 
     def _orders(self):
         q, v, free = [], [], []
@@ -96,15 +96,15 @@ class Twin:
         return self.B(q) @ bent
 
 
-def check_agreement(twin: Twin, seed: int) -> None:
-    model, theirs, data = twin.model, twin.theirs, twin.data
+def check_agreement(counterpart: Counterpart, seed: int) -> None:
+    model, theirs, data = counterpart.model, counterpart.theirs, counterpart.data
     rng = np.random.default_rng(seed)
     q = np.concatenate([_anywhere(joint, rng) for joint in model.joints])  # limits are off in both
     state = lw.State(q, rng.normal(size=model.nv))
     effort, acceleration = rng.normal(size=(2, model.nv))
-    B, drift = twin.B(q), twin.drift(q, state.v)
+    B, drift = counterpart.B(q), counterpart.drift(q, state.v)
 
-    data.qpos, data.qvel = twin.q(q), B @ state.v
+    data.qpos, data.qvel = counterpart.q(q), B @ state.v
     data.qfrc_applied = np.linalg.solve(B.T, effort)
     mujoco.mj_forward(theirs, data)
     assert_close(lw.forward_dynamics(model, state, effort), np.linalg.solve(B, data.qacc - drift), "accelerations")
@@ -150,9 +150,11 @@ def compile_without_meshes(path: Path):
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_robots(path):
-    twin = Twin(lw.load(path, missing_meshes="skip").compile().without_loops, compile_without_meshes(path))
+    counterpart = Counterpart(
+        lw.load(path, missing_meshes="skip").compile().without_loops, compile_without_meshes(path)
+    )
     for seed in range(STATES):
-        check_agreement(twin, seed)
+        check_agreement(counterpart, seed)
 
 
 def _words(numbers) -> str:
@@ -246,12 +248,12 @@ def test_random_trees(kind, options, tmp_path):
     path = tmp_path / "forest.xml"
     for seed in range(2):
         write_mjcf(build_linkage(seed, kind), path, options=options, seed=seed)
-        twin = Twin(lw.load(path).compile(), mujoco.MjModel.from_xml_path(str(path)))
-        check_agreement(twin, seed)
+        counterpart = Counterpart(lw.load(path).compile(), mujoco.MjModel.from_xml_path(str(path)))
+        check_agreement(counterpart, seed)
 
 
 def test_a_linkage_survives_the_way_through_mjcf(tmp_path):
-    """Written out and read back, a linkage has the same motion: the importer is judged by us, not by its own twin."""
+    """Written out and read back, a linkage has the same motion: the importer is compared with Linkwork, not with MuJoCo."""
     linkage = build_linkage(7, [kind for kind in KINDS if kind != "free"])  # MuJoCo places free bodies by q alone
     path = tmp_path / "forest.xml"
     write_mjcf(linkage, path, options=False)
@@ -273,6 +275,6 @@ def test_inertia_defaults_and_includes_come_from_mujoco(tmp_path):
     )
     model = lw.load(path).compile()
     assert model.joints[0].axis == (0.0, 1.0, 0.0)
-    twin = Twin(model, mujoco.MjModel.from_xml_path(str(path)))
+    counterpart = Counterpart(model, mujoco.MjModel.from_xml_path(str(path)))
     for seed in range(STATES):
-        check_agreement(twin, seed)
+        check_agreement(counterpart, seed)

@@ -33,7 +33,7 @@ def assert_close(ours, theirs, what: str) -> None:
     assert np.linalg.norm(ours - theirs) <= TOLERANCE * np.linalg.norm(theirs), what
 
 
-class Twin:
+class Counterpart:
     """A Pinocchio model and, for each of our degrees of freedom, where Pinocchio keeps it."""
 
     def __init__(self, model: lw.Model, theirs, ids: list[list[int]]):
@@ -41,7 +41,7 @@ class Twin:
         self.model, self.theirs, self.ids = model, theirs, ids
         self.data = theirs.createData()
         self.order = np.concatenate([self._velocity_order(i) for i in range(model.n_bodies)]).astype(int)
-        assert sorted(self.order) == list(range(theirs.nv)), "every degree of freedom has one twin"
+        assert sorted(self.order) == list(range(theirs.nv)), "every degree of freedom has one counterpart"
 
     def _velocity_order(self, i: int) -> list[int]:
         starts = [self.theirs.joints[j].idx_v for j in self.ids[i]]
@@ -61,8 +61,8 @@ class Twin:
                 out[start : start + joint.nq] = [*mine[:-4], x, y, z, w]
                 continue
             for j, value in zip(self.ids[i], mine, strict=True):
-                twin = self.theirs.joints[j]
-                out[twin.idx_q : twin.idx_q + twin.nq] = value if twin.nq == 1 else (np.cos(value), np.sin(value))
+                joint = self.theirs.joints[j]
+                out[joint.idx_q : joint.idx_q + joint.nq] = value if joint.nq == 1 else (np.cos(value), np.sin(value))
         return out
 
     def v(self, v: np.ndarray) -> np.ndarray:
@@ -72,13 +72,13 @@ class Twin:
         return out
 
 
-def check_agreement(twin: Twin, seed: int) -> None:
-    model, theirs, data, order = twin.model, twin.theirs, twin.data, twin.order
+def check_agreement(counterpart: Counterpart, seed: int) -> None:
+    model, theirs, data, order = counterpart.model, counterpart.theirs, counterpart.data, counterpart.order
     rng = np.random.default_rng(seed)
-    # Limits are for controllers; twins must agree everywhere.
+    # Limits are for controllers; the two must agree everywhere.
     q = np.concatenate([_anywhere(joint, rng) for joint in model.joints])
     state = lw.State(q, rng.normal(size=model.nv))
-    pq, pv = twin.q(q), twin.v(state.v)
+    pq, pv = counterpart.q(q), counterpart.v(state.v)
     effort, acceleration = rng.normal(size=(2, model.nv))
     # Pinocchio's algorithms know no damping; ours is part of the model.
     drag = model.arrays.dof[:, layout.DAMPING] * state.v
@@ -86,11 +86,11 @@ def check_agreement(twin: Twin, seed: int) -> None:
     M = pin.crba(theirs, data, pq)
     M = np.triu(M) + np.triu(M, 1).T
     assert_close(lw.mass_matrix(model, state), M[np.ix_(order, order)], "mass matrix")
-    qdd = pin.aba(theirs, data, pq, pv, twin.v(effort - drag))[order]
+    qdd = pin.aba(theirs, data, pq, pv, counterpart.v(effort - drag))[order]
     assert_close(lw.forward_dynamics(model, state, effort), qdd, "accelerations")
-    tau = pin.rnea(theirs, data, pq, pv, twin.v(acceleration))[order] + drag
+    tau = pin.rnea(theirs, data, pq, pv, counterpart.v(acceleration))[order] + drag
     assert_close(lw.inverse_dynamics(model, state, acceleration), tau, "inverse dynamics")
-    check_derivatives(twin, state, pq, pv, effort, acceleration, drag)
+    check_derivatives(counterpart, state, pq, pv, effort, acceleration, drag)
     energy = lw.energy(model, state)
     assert_close(energy.kinetic, pin.computeKineticEnergy(theirs, data, pq, pv), "kinetic energy")
     assert_close(energy.potential, pin.computePotentialEnergy(theirs, data, pq), "potential energy")
@@ -102,16 +102,16 @@ def check_agreement(twin: Twin, seed: int) -> None:
     assert_close(momentum.angular, hg.angular, "angular momentum")
 
 
-def check_derivatives(twin: Twin, state: lw.State, pq, pv, effort, acceleration, drag) -> None:
+def check_derivatives(counterpart: Counterpart, state: lw.State, pq, pv, effort, acceleration, drag) -> None:
     """All partial derivatives. What damping adds to ours is known: diag d to those of efforts, M⁻¹ diag d to the others."""
-    model, theirs, data, order = twin.model, twin.theirs, twin.data, twin.order
+    model, theirs, data, order = counterpart.model, counterpart.theirs, counterpart.data, counterpart.order
     both = np.ix_(order, order)
     damping = np.diag(model.arrays.dof[:, layout.DAMPING])
-    pin.computeRNEADerivatives(theirs, data, pq, pv, twin.v(acceleration))
+    pin.computeRNEADerivatives(theirs, data, pq, pv, counterpart.v(acceleration))
     ours = lw.jacobians(lw.inverse_dynamics, model, state, acceleration)
     assert_close(ours.q, data.dtau_dq[both], "efforts by coordinates")
     assert_close(ours.v, data.dtau_dv[both] + damping, "efforts by velocities")
-    pin.computeABADerivatives(theirs, data, pq, pv, twin.v(effort - drag))
+    pin.computeABADerivatives(theirs, data, pq, pv, counterpart.v(effort - drag))
     found = lw.jacobians(lw.forward_dynamics, model, state, effort)
     inverse = np.triu(data.Minv) + np.triu(data.Minv, 1).T
     assert_close(found.effort, inverse[both], "inverse of the mass matrix")
@@ -125,7 +125,7 @@ def _anywhere(joint: lw.Joint, rng: np.random.Generator) -> np.ndarray:
     return rng.uniform(-2.0, 2.0, joint.nq)
 
 
-def robot_twin(path: Path, floating: bool) -> Twin:
+def robot_counterpart(path: Path, floating: bool) -> Counterpart:
     model = lw.load(path, floating=floating, missing_meshes="skip").compile().without_loops
     theirs = pin.buildModelFromUrdf(str(path), *([pin.JointModelFreeFlyer()] if floating else []))
     # Joints without mass behind them are welded by us, with a warning; Pinocchio's ABA divides by zero there.
@@ -133,15 +133,15 @@ def robot_twin(path: Path, floating: bool) -> Twin:
     locked = [j for j in range(1, theirs.njoints) if theirs.names[j] not in ours]
     if locked:
         theirs = pin.buildReducedModel(theirs, locked, pin.neutral(theirs))
-    return Twin(model, theirs, [[theirs.getJointId(name)] for name in model.joint_names])
+    return Counterpart(model, theirs, [[theirs.getJointId(name)] for name in model.joint_names])
 
 
 @pytest.mark.parametrize("floating", [False, True], ids=["fixed", "floating"])
 @pytest.mark.parametrize("name", URDFS)
 def test_robots(name, floating):
-    twin = robot_twin(URDFS[name], floating)
+    counterpart = robot_counterpart(URDFS[name], floating)
     for seed in range(STATES):
-        check_agreement(twin, seed)
+        check_agreement(counterpart, seed)
 
 
 def test_only_romeo_needs_welding():
@@ -155,7 +155,7 @@ def test_only_romeo_needs_welding():
         assert theirs.nv - model.nv == count, name
 
 
-def pinocchio_tree(linkage: lw.Linkage, model: lw.Model) -> Twin:
+def pinocchio_tree(linkage: lw.Linkage, model: lw.Model) -> Counterpart:
     """The same tree built in Pinocchio: one joint per screw, with massless bodies between the screws of one joint."""
     theirs = pin.Model()
     theirs.gravity = pin.Motion(np.array([*linkage.gravity, 0.0, 0.0, 0.0]))
@@ -177,7 +177,7 @@ def pinocchio_tree(linkage: lw.Linkage, model: lw.Model) -> Twin:
         theirs.appendBodyToJoint(j, pin.Inertia(body.inertia.mass, com, moments), here)
         last[body.name] = (j, here)
         ids[body.name] = made
-    return Twin(model, theirs, [ids[name] for name in model.body_names])
+    return Counterpart(model, theirs, [ids[name] for name in model.body_names])
 
 
 def _depth_first(linkage: lw.Linkage) -> list[lw.Body]:

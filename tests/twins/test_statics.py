@@ -112,13 +112,13 @@ def test_joint_springs_enter_as_the_curvature_of_their_energy(make_tree, rng):
 
     h = 1e-2
     for _ in range(5):
-        right, answer = rng.normal(size=model.nv), np.zeros(model.nv)
-        balance.solve(right, answer)
-        unit = answer / np.linalg.norm(answer)
+        right, solution = rng.normal(size=model.nv), np.zeros(model.nv)
+        balance.solve(right, solution)
+        unit = solution / np.linalg.norm(solution)
         U = [energy(k * h * unit) for k in (-2, -1, 0, 1, 2)]
         curvature = (-U[0] + 16 * U[1] - 30 * U[2] + 16 * U[3] - U[4]) / (12 * h * h)
-        whole = curvature + rate2 * unit @ M @ unit  # unitᵀ (H + rate2 M) unit, where (H + rate2 M) answer = right
-        assert right @ unit / np.linalg.norm(answer) == pytest.approx(whole, abs=1e-5 * rate2 * np.abs(M).max())
+        whole = curvature + rate2 * unit @ M @ unit  # unitᵀ (H + rate2 M) unit, where (H + rate2 M) solution = right
+        assert right @ unit / np.linalg.norm(solution) == pytest.approx(whole, abs=1e-5 * rate2 * np.abs(M).max())
 
 
 def test_the_safe_stiffness_is_never_negative(case):

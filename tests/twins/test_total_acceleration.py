@@ -134,7 +134,7 @@ def test_the_frontier_of_a_solve_hides_what_it_says(case, rng):
 
 
 def oblique_cable(joints, direction, length=0.1, mass=0.1):
-    """A straight cable of hinges that hangs along a direction which is no coordinate axis, as rounding likes it."""
+    """A straight cable of hinges that hangs along a direction which is not a coordinate axis, as rounding likes it."""
     u = np.array(direction)
     a = np.cross(u, (1.0, 0.0, 0.0))
     a /= np.linalg.norm(a)

@@ -65,19 +65,19 @@ def column_bias(sim, node, V, second=False):
 
 
 def assert_columns_fit(sim, dca, motion, node):
-    """Biases of one node; spatial ones of the judge, classical ones of ours."""
+    """Biases of one node; spatial ones of the reference, classical ones of ours."""
     row, V = sim.view.tree.plan.nodes[node], motion.first(node)
     ours, scale = column_bias(sim, node, V)
-    judge = dca.nodes[node]
+    spatial_node = dca.nodes[node]
     if row[NODE_KIND] in (HANG, SUM):
-        truth = judge.p - judge.K @ classical_part(V)
-        scale = scale + np.abs(judge.K) @ np.abs(classical_part(V))
+        truth = spatial_node.p - spatial_node.K @ classical_part(V)
+        scale = scale + np.abs(spatial_node.K) @ np.abs(classical_part(V))
     else:
-        truth = judge.b1 + classical_part(V)
+        truth = spatial_node.b1 + classical_part(V)
     assert ours == pytest.approx(truth, rel=0, abs=SAME * (1.0 + scale.max()))
     if row[NODE_KIND] == JOIN and row[ROLE] != TOP:
         ours, scale = column_bias(sim, node, V, second=True)
-        truth = judge.b2 + classical_part(motion.last(node))
+        truth = spatial_node.b2 + classical_part(motion.last(node))
         assert ours == pytest.approx(truth, rel=0, abs=SAME * (1.0 + scale.max()))
 
 
@@ -104,7 +104,7 @@ def assert_factor_fits(sim, dca, motion, node, rng):
     assert float(np.sum((R @ x) ** 2)) == pytest.approx(truth, rel=0, abs=SAME * (1e-6 + scale))
 
 
-@pytest.fixture(params=["chain", "tree", "bush", "forest", "hinges", "figures"])
+@pytest.fixture(params=["chain", "tree", "bush", "forest", "hinges", "floating"])
 def model(request, make_tree):
     shape = {
         "chain": {"branching": 0.0, "bodies": 25, "stiffness": True, "armature": True, "base": lw.Spherical()},
@@ -112,12 +112,12 @@ def model(request, make_tree):
         "bush": {"branching": 1.0, "bodies": 30, "armature": True, "base": lw.Free()},
         "forest": {"branching": 0.7, "bodies": 25, "roots": 4, "stiffness": True, "armature": True},
         "hinges": {"branching": 0.1, "bodies": 40, "kinds": ("revolute", "prismatic", "screw"), "base": lw.Free()},
-        "figures": {"branching": 0.2, "bodies": 30, "roots": 5, "kinds": ("free", "universal", "revolute", "planar")},
+        "floating": {"branching": 0.2, "bodies": 30, "roots": 5, "kinds": ("free", "universal", "revolute", "planar")},
     }[request.param]
     return make_tree(seed=len(request.param), **shape)
 
 
-def test_every_rigid_node_answers_as_the_plain_algorithm_does(model, rng):
+def test_every_rigid_node_has_the_biases_of_the_plain_algorithm(model, rng):
     """Some joints move, so that what lies between them turns and shifts as rigid bodies: all of these nodes, all kinds."""
     state = model.random_state(rng)
     keep = rng.uniform(size=model.n_bodies) < 0.25

@@ -236,8 +236,8 @@ def touching_bodies(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
     yield "plainly touched", plain.state.q
     for law in ("coupled", "impacts"):
         settings = lw.Contact(friction=0.4, law=law)
-        judge = PlainContact(m, state, settings)
-        judge.step(H, 2)
+        plain = PlainContact(m, state, settings)
+        plain.step(H, 2)
         for sim in (
             lw.FullDynamics(m, state, contact=settings),
             lw.AdaptiveDynamics(m, state, max_active_joints=2, update_every=2, contact=settings),

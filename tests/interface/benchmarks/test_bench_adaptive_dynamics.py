@@ -71,16 +71,16 @@ def test_a_quick_run_of_each_part(case, tmp_path, capsys):
 @pytest.mark.parametrize("case", ["millipede", "crowd"])
 def test_runs_are_proven_and_the_region_follows_the_force(case, tmp_path, capsys):
     found = results_of(["--case", case], tmp_path, capsys)["results"]
-    proofs = [figure for figure in found if figure["case"] == "proofs"]
+    proofs = [row for row in found if row["case"] == "proofs"]
     assert len(proofs) == 1
     assert proofs[0]["all_active_difference"] <= 1e-9
     assert proofs[0]["momentum_drift"] <= 1e-9
     assert proofs[0]["region_changes"] > 20
-    runs = [figure for figure in found if figure["case"] == case]
+    runs = [row for row in found if row["case"] == case]
     assert {run["load"] for run in runs} == {"still", "travelling"}
     for run in runs:
         assert 0 < run["active_joints"] <= (run["asked"] or run["joints"])
-        for when in ("start", "end"):  # as the benchmark proves; aba, the judge, rounds too
+        for when in ("start", "end"):  # as the benchmark proves; aba, the reference, rounds too
             assert run[f"error_at_{when}"] <= run[f"bound_at_{when}"] * (1 + 1e-9) + 1e-9
         if run["asked"] is None:
             assert run["bound_at_start"] == run["bound_at_end"] == 0.0
@@ -106,7 +106,7 @@ def test_a_wrong_bound_stops_it(monkeypatch):
     exact = steps.Case.acceleration
     monkeypatch.setattr(steps.Case, "acceleration", lambda *given: 10.0 * exact(*given))
     with pytest.raises(lw.LinkworkError, match="Nothing was timed"):
-        runner.prove_bound("with another judge")
+        runner.prove_bound("with another reference")
 
 
 def test_a_wrong_full_simulation_stops_it(monkeypatch):
@@ -137,7 +137,7 @@ def test_momentum_that_drifts_stops_it(monkeypatch):
 
 def test_sizes_beyond_memory_are_left_out_and_said(monkeypatch):
     scaling = helper("scaling")
-    report = type("Told", (), {"notes": []})()
+    report = type("Notes", (), {"notes": []})()
     monkeypatch.setattr(scaling, "available_bytes", lambda: 2_000 * scaling.BYTES_PER_JOINT)
     assert scaling.within_memory(report, (500, 1_000, 9_000)) == (500, 1_000)
     assert "9,000 joints left out" in report.notes[0]

@@ -14,11 +14,11 @@ def test_a_case_is_its_number():
 
 
 def test_what_the_journal_knows_is_not_run_again(tmp_path):
-    journal, told = tmp_path / "cases.jsonl", []
+    journal, reported = tmp_path / "cases.jsonl", []
     jobs = [("throw", "6"), ("throw", "7")]
-    first = parallel.outcomes(jobs[:1], journal, 1, lambda *each: told.append(each))
-    both = parallel.outcomes(jobs, journal, 1, lambda *each: told.append(each))
-    assert [each[1] for each in told] == jobs
+    first = parallel.outcomes(jobs[:1], journal, 1, lambda *each: reported.append(each))
+    both = parallel.outcomes(jobs, journal, 1, lambda *each: reported.append(each))
+    assert [each[1] for each in reported] == jobs
     assert both[jobs[0]] == first[jobs[0]]
     assert len(journal.read_text().splitlines()) == 2
     journal.write_text(journal.read_text()[:-20])  # a last line that was cut off

@@ -63,9 +63,9 @@ def test_a_quick_run_has_every_figure(bench):
         "steps with forces, 2 local active",
     } <= set(cases)
     assert all(r.passed for r in report.requirements if "against" in r.case or "same motion" in r.case)
-    pulls = [figure for figure in report.results if figure["case"] == "pull"]
-    assert {figure["of"] for figure in pulls} == {"linkage", "atoms"}
-    assert all(len(figure["force_pN"]) == len(figure["extension_nm"]) > 1 for figure in pulls)
+    pulls = [row for row in report.results if row["case"] == "pull"]
+    assert {row["of"] for row in pulls} == {"linkage", "atoms"}
+    assert all(len(row["force_pN"]) == len(row["extension_nm"]) > 1 for row in pulls)
 
 
 def test_a_run_of_one_part_replaces_the_section_of_that_part_only(bench, tmp_path):

@@ -52,7 +52,7 @@ def test_a_quick_run_of_each_case(case, tmp_path, capsys):
         assert run["case"] == case
         assert run["steps"] == 6
         assert 0 < run["n_computed"] <= run["joints"]
-        for when in ("start", "end"):  # as the benchmark proves; aba, the judge, rounds too
+        for when in ("start", "end"):  # as the benchmark proves; aba, the reference, rounds too
             assert run[f"error_at_{when}"] <= run[f"bound_at_{when}"] + 1e-11
     assert {path.name for path in (tmp_path / "pictures").iterdir()} == PICTURES[case]
     assert all(path.stat().st_size > 5000 for path in (tmp_path / "pictures").iterdir())  # not blank

@@ -199,8 +199,8 @@ def test_bench_writes_every_figure(run, tmp_path):
     assert written["benchmark"] == "dynamics"
     assert {"date", "cpu", "cores", "python", "packages"} <= set(written["environment"])
     assert {"linkwork", "numpy", "numba"} <= set(written["environment"]["packages"])
-    assert {figure["contestant"] for figure in written["results"]} >= {"linkwork"}
-    assert all(figure["median_s"] > 0 for figure in written["results"])
+    assert {row["contestant"] for row in written["results"]} >= {"linkwork"}
+    assert all(row["median_s"] > 0 for row in written["results"])
     assert written["requirements"]
 
 

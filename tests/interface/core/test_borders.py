@@ -1,4 +1,4 @@
-"""Every public function at the border: NaN, infinity and what is no number get a Linkwork error, never a raw one."""
+"""Every public function at the border: NaN, infinity and what is not a number get a Linkwork error, never a raw one."""
 
 from __future__ import annotations
 
@@ -142,13 +142,13 @@ MEANT = {  # odd things that have a meaning there
     "close_loops": (7,),
     "close_loops steps": (7, 10**400),
     "loop rate": (7,),
-    "mass": (7, float("nan")),  # told together with other faults when the linkage compiles
+    "mass": (7, float("nan")),  # reported together with other faults when the linkage compiles
     "at": (np.zeros(3),),
     "about": (np.zeros(3),),
     "com": (np.zeros(3),),
     "moments": (np.zeros(3),),
     "pose": (np.zeros(3),),
-    "axis": (np.zeros(3),),  # a zero axis is told when the linkage compiles
+    "axis": (np.zeros(3),),  # a zero axis is reported when the linkage compiles
     "library": (7,),
     "library length": (7,),
 }

@@ -1,4 +1,4 @@
-"""A long linkage compiles as a short one does. How fast and in how much memory is told by `linkwork bench compile`."""
+"""A long linkage compiles as a short one does. How fast and in how much memory is measured by `linkwork bench compile`."""
 
 import linkwork as lw
 

@@ -1,6 +1,6 @@
 """Kernels give the same numbers on processors without fused multiply-add and without wide registers.
 
-Numba compiles for the machine it runs on. Here it is told another one: what LLVM calls generic (SSE2 only, so that eight
+Numba compiles for the machine it runs on. Here another one is set: what LLVM calls generic (SSE2 only, so that eight
 doubles take four registers), and this machine without FMA and AVX-512.
 """
 

@@ -1,4 +1,4 @@
-"""What comes to the doors of divide and conquer and must not pass, with words that say where, what and what to do."""
+"""What divide and conquer refuses, with messages that say where, what and what to do."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_rod_without_thickness_is_named_wherever_it_stands():
 
 @pytest.mark.parametrize("moments", [(0.0, 0.0, 0.0), (0.1, 0.1, 0.0)], ids=["points", "needles"])
 def test_no_singular_inertia_slips_through_rounding(moments, rng):
-    """Moved and turned, a point mass or a needle keeps pivots of order ε instead of zero: no answer may come of that."""
+    """Moved and turned, a point mass or a needle keeps pivots of order ε instead of zero: no result may come of that."""
     for _ in range(200):
         place = lw.Pose(rng.uniform(-1.0, 1.0, 3), quaternion=rng.normal(size=4))
         linkage = lw.Linkage("slippery")
@@ -83,7 +83,7 @@ def test_a_thin_rod_is_not_singular(rng):
     model = linkage.compile()
     state = model.random_state(rng)
     expected = lw.forward_dynamics(model, state)
-    # A moment of 1e-8 beside one of 1e1: nine digits lost of sixteen, so the answer is that of aba.
+    # A moment of 1e-8 beside one of 1e1: nine digits lost of sixteen, so the result is that of aba.
     with pytest.warns(LinkworkWarning, match="the result is that of aba"):
         assert (lw.forward_dynamics(model, state, algorithm="dca") == expected).all()
 
@@ -151,7 +151,7 @@ def response(model, state):
     return lw.Response(model, state)
 
 
-def test_unknown_names_are_answered_with_close_ones(response):
+def test_messages_of_unknown_names_give_close_ones(response):
     for ask in (
         lambda: response.pose("uper"),
         lambda: response.twist("uper"),

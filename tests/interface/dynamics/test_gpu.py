@@ -155,7 +155,7 @@ def test_a_refused_state_changes_nothing(device, model):
 
 
 class _Tensor:
-    """A tensor that is somewhere else, as DLPack tells it."""
+    """A tensor that is somewhere else, as DLPack reports it."""
 
     requires_grad = False
 
@@ -205,7 +205,7 @@ def test_too_little_memory_says_how_much_is_needed():
 
 @pytest.mark.parametrize("shape", ["chain", "molecule", "random_tree"])
 def test_ten_million_joints_fit_in_64_gigabytes(shape, device_backend):
-    """Bytes a joint do not grow with the linkage beyond a little alignment, so 20,000 joints tell."""
+    """Bytes per joint do not grow with the linkage beyond a little alignment, so 20,000 joints are enough."""
     model = lw.library.MODELS[shape](20_000).compile()
     needed = DeviceModel(model, backend=device_backend).bytes_needed(1, "levels")
     assert needed / model.n_bodies * 1e7 < 64e9 / 2

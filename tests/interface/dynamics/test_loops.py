@@ -1,4 +1,4 @@
-"""What comes to the doors of closed chains and must not pass, with words that say where, what and what to do."""
+"""What closed chains refuse, with messages that say where, what and what to do."""
 
 from __future__ import annotations
 

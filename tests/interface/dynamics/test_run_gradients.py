@@ -93,11 +93,11 @@ def test_changed_simulations_are_refused(chain):
 
 def test_the_simulation_stays_where_it_is(chain):
     sim = lw.FullDynamics(chain, chain.state([0.1, 0.2, 0.3, 0.4]), **EULER)
-    twin = lw.FullDynamics(chain, chain.state([0.1, 0.2, 0.3, 0.4]), **EULER)
+    advanced = lw.FullDynamics(chain, chain.state([0.1, 0.2, 0.3, 0.4]), **EULER)
     run = lw.run_with_gradients(sim, 1e-3, 20)
-    twin.advance(1e-3, 20)
-    assert np.array_equal(sim.state.q, twin.state.q)
-    assert sim.time == pytest.approx(twin.time)
+    advanced.advance(1e-3, 20)
+    assert np.array_equal(sim.state.q, advanced.state.q)
+    assert sim.time == pytest.approx(advanced.time)
     sim.advance(1e-3, 5)
     before, time = np.concatenate(sim.state), sim.time
     run.backward(q=np.ones(4))

@@ -299,7 +299,7 @@ def test_no_scheduler_is_an_error_with_advice(tmp_path):
         pass
 
 
-def test_what_answers_of_dask_mean():
+def test_what_statuses_of_dask_mean():
     pytest.importorskip("distributed", reason="Dask is not installed (extra `sweep`)")
     from distributed.scheduler import KilledWorker
 

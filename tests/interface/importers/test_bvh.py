@@ -1,4 +1,4 @@
-"""Motion-capture files at the door: what they say becomes bodies, masses and coordinates, or a message with the line."""
+"""Motion-capture files: what they say becomes bodies, masses and coordinates, or a message with the line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Paths and files that lead nowhere: an answer at once, of Linkwork's own kind."""
+"""Paths and files that lead nowhere: an error at once, of Linkwork's own kind."""
 
 from __future__ import annotations
 

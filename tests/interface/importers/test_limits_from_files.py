@@ -1,4 +1,4 @@
-"""Limits that URDF and MJCF files give to joints act: positions stop there, motors are no stronger and no faster."""
+"""Limits that URDF and MJCF files give to joints act: positions stop there, motors are neither stronger nor faster."""
 
 from __future__ import annotations
 

@@ -254,9 +254,9 @@ def test_height_fields_lie_as_in_mujoco(load):
     )
     body = '<body name="probe"><joint type="slide" axis="1 0 0"/><geom size="1e-3" mass="1"/></body>'
     text = f'<mujoco>{field}<worldbody><geom name="hill" type="hfield" hfield="h"/>{body}</worldbody></mujoco>'
-    twin = mujoco.MjModel.from_xml_string(text)
-    data = mujoco.MjData(twin)
-    mujoco.mj_forward(twin, data)
+    theirs = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(theirs)
+    mujoco.mj_forward(theirs, data)
     model = load('<geom name="hill" type="hfield" hfield="h"/>', body, extra=field).compile()
     (_, hill), *_ = model.obstacles
     heights = np.array(hill.heights)
@@ -264,7 +264,7 @@ def test_height_fields_lie_as_in_mujoco(load):
     for column, x in enumerate(np.linspace(-1.5, 1.5, 4)[1:-1], start=1):
         for row, y in enumerate((-1.0 + near, near, 1.0 - near)):
             geom = np.zeros(1, dtype=np.int32)
-            down = mujoco.mj_ray(twin, data, np.array([x + near, y, 5.0]), np.array([0, 0, -1.0]), None, 1, -1, geom)
+            down = mujoco.mj_ray(theirs, data, np.array([x + near, y, 5.0]), np.array([0, 0, -1.0]), None, 1, -1, geom)
             assert 5.0 - down == pytest.approx(heights[row, column], abs=10 * near)
 
 

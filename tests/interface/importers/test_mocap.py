@@ -155,9 +155,9 @@ def test_the_command_writes_what_was_computed(walk, walk_file, tmp_path, capsys)
     recorded = str(walk_file[0])
     out, picture = tmp_path / "torques.csv", tmp_path / "walk.png"
     assert main(["mocap", recorded, "--csv", str(out), "--plot", str(picture)]) == 0
-    told = capsys.readouterr().out
-    assert "343 at 120 Hz" in told
-    assert "left knee" in told
+    printed = capsys.readouterr().out
+    assert "343 at 120 Hz" in printed
+    assert "left knee" in printed
     with open(out, newline="") as file:
         names, *rows = list(csv.reader(file))
     assert len(rows) == 343

@@ -111,8 +111,8 @@ def test_faults_carry_file_line_and_name(fault, load):
     changes, line, name, words = FAULTS[fault]
     with pytest.raises(lw.FormatError) as raised:
         load(changes)
-    told = [text for text in raised.value.faults if f"arm.urdf:{line}: " in text and name in text and words in text]
-    assert told, str(raised.value)
+    reported = [text for text in raised.value.faults if f"arm.urdf:{line}: " in text and name in text and words in text]
+    assert reported, str(raised.value)
 
 
 def test_all_faults_are_reported_together(load):

@@ -102,9 +102,9 @@ def test_meshes_of_other_formats_touch_too(load, tmp_path, kind):
 def test_friction_and_other_contact_settings_that_are_not_kept_are_listed(load):
     soft = "<contact><lateral_friction value='0.9'/></contact>"
     linkage = load(collision(GEOMETRIES["box"]) + soft, more="<gazebo reference='block'><mu1>0.9</mu1></gazebo>")
-    told = "\n".join(linkage.warnings)
-    assert "<contact>" in told
-    assert "<gazebo>" in told
+    warnings = "\n".join(linkage.warnings)
+    assert "<contact>" in warnings
+    assert "<gazebo>" in warnings
 
 
 def test_neighbours_along_a_joint_overlap_in_peace(load):

@@ -127,7 +127,7 @@ def test_bodies_and_loops_hang_from_bodies(linkage):
     """A frame is refused there, with the name that is meant."""
     linkage.add_body("tray", "tool", lw.Revolute((0, 0, 1)), inertia=lw.Inertia.sphere(1.0, 0.1))
     linkage.add_loop(lw.Spherical(), "bench", "tray")
-    with pytest.raises(lw.ModelError) as told:
+    with pytest.raises(lw.ModelError) as raised:
         linkage.compile()
-    assert "its parent 'tool' is a frame; hang it from 'hand'" in str(told.value)
-    assert "loop 'bench-tray': 'bench' is a frame; name 'world'" in str(told.value)
+    assert "its parent 'tool' is a frame; hang it from 'hand'" in str(raised.value)
+    assert "loop 'bench-tray': 'bench' is a frame; name 'world'" in str(raised.value)

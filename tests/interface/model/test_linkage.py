@@ -1,4 +1,4 @@
-"""Bad linkages are refused at the door: every fault is told, by name, with the numbers, and all of them together."""
+"""Bad linkages are refused at once: every fault is reported, by name, with the numbers, and all of them together."""
 
 import math
 

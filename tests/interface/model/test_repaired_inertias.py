@@ -64,9 +64,9 @@ def test_a_real_robot_with_negative_moments_is_refused_or_mended():
     with pytest.raises(lw.ModelError, match=r"romeo_laas_small\.urdf:358: body 'LHipPitch_link'.*must not be negative"):
         lw.load(file, missing_meshes="skip").compile()
     linkage = lw.load(file, missing_meshes="skip", repair=True)
-    told = [line for line in linkage.warnings if "mended" in line]
-    assert {name for line in told for name in MENDED if f"'{name}'" in line} == MENDED
-    assert len(told) == len(MENDED)
+    warnings = [line for line in linkage.warnings if "mended" in line]
+    assert {name for line in warnings for name in MENDED if f"'{name}'" in line} == MENDED
+    assert len(warnings) == len(MENDED)
     model = linkage.compile()
     assert model.nv == 31
     assert np.linalg.eigvalsh(lw.mass_matrix(model, model.neutral())).min() > 0.0

@@ -1,4 +1,4 @@
-"""What comes in at the door of the dynamics: refused with a reason, or taken as it is meant."""
+"""States and loads given to the dynamics: refused with a reason, or taken as they are meant."""
 
 from __future__ import annotations
 

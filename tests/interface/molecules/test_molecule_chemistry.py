@@ -161,10 +161,10 @@ class FakeTopology:
 
 @pytest.mark.parametrize(("number", "what"), [(2, "counted from 0"), (3, "counted from 1")])
 def test_the_residue_without_parameters_is_the_one_that_is_named(number, what):
-    told = explain_template_error(
+    advice = explain_template_error(
         FakeTopology(["GLY", "ALA", "XYZ", "GLY"]), f"No template found for residue {number} (XYZ).  Check it."
     )
-    assert told.startswith("residue XYZ A:3 "), what
+    assert advice.startswith("residue XYZ A:3 "), what
 
 
 def test_the_residue_that_lacks_an_atom_is_the_one_that_is_named():

@@ -78,7 +78,7 @@ def test_atoms_that_stand_too_close_are_named_with_a_warning(tmp_path):
         molecule = lw.molecules.load(path)
     worst = molecule.geometry().clashes[0]
     assert {worst.first[:3], worst.second[:3]} == {"A:4", "B:2"}
-    assert any(f"{worst.distance:.3f}" in told for told in notes(molecule, "contact"))
+    assert any(f"{worst.distance:.3f}" in note for note in notes(molecule, "contact"))
 
 
 def test_packed_files_and_binary_ones(tmp_path):

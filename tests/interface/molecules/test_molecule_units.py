@@ -35,8 +35,8 @@ def test_units_of_a_simulation_follow_its_field():
 def test_reports_and_representations():
     sim = moving()
     report = sim.run(h=2e-3, n=5)
-    for told in (repr(sim), sim._repr_html_()):
-        assert "0.01 ps" in told
+    for shown in (repr(sim), sim._repr_html_()):
+        assert "0.01 ps" in shown
     text = repr(report).replace(f"in {report.wall_time:.3g} s", "")  # the clock's seconds stay
     assert not SI_UNIT.search(text), text
     assert "kJ/mol" in text
@@ -97,6 +97,6 @@ def test_info_counts_atoms_residues_chains_and_torsions(tmp_path, capfd):
     assert {kind: found["torsions"][kind] for kind in counted} == counted
     assert sum(found["torsions"].values()) == molecule.n_torsions
     assert main(["info", str(file)]) == 0
-    told = capfd.readouterr().out
-    assert re.search(r"atoms, residues\s+\d+, 20", told)
-    assert np.char.find(told, "nm/ps²") >= 0
+    shown = capfd.readouterr().out
+    assert re.search(r"atoms, residues\s+\d+, 20", shown)
+    assert np.char.find(shown, "nm/ps²") >= 0

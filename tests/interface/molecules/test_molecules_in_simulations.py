@@ -44,7 +44,7 @@ def test_a_recording_becomes_a_trajectory(tmp_path):
 
 
 def test_adaptive_with_a_number_of_torsions_and_a_thermostat(tmp_path):
-    """The call of the guide: few torsions active, warm, pulled; scalars and reports tell of the field."""
+    """The call of the guide: few torsions active, warm, pulled; scalars and reports contain the field."""
     molecule = proteins.helix()
     sim = lw.AdaptiveDynamics(
         molecule.model, molecule.state, field=molecule.field(), max_active_joints=8, thermostat=lw.Langevin(300),

@@ -1,4 +1,4 @@
-"""Structure files on the way to linkages: what is kept, what is changed and told."""
+"""Structure files on the way to linkages: what is kept, what is changed and reported."""
 
 from __future__ import annotations
 
@@ -116,14 +116,14 @@ def test_a_gap_makes_two_pieces_or_is_rebuilt(tmp_path):
 
 
 def test_missing_ends_belong_to_the_chain_and_not_to_its_pieces(tmp_path):
-    """A gap that is kept is not an end: each missing end is told, or rebuilt, once."""
+    """A gap that is kept is not an end: each missing end is reported, or rebuilt, once."""
     lines = peptide_lines("GASKDEGAS", leave_out=(1, 5, 8, 9))
     file = write(tmp_path / "ends.pdb", lines, ["SEQRES   1 A    9  GLY ALA SER LYS ASP GLU GLY ALA SER"])
     plain, rebuilt = lw.molecules.load(file), lw.molecules.load(file, ends=True, seed=1)
-    told = {verb: [f"{n} residues missing at the {end} {verb}" for n, end in ((1, "beginning"), (2, "end"))]
+    changes = {verb: [f"{n} residues missing at the {end} {verb}" for n, end in ((1, "beginning"), (2, "end"))]
             for verb in ("left out", "rebuilt")}  # fmt: skip
-    assert [c.what for c in plain.report.of("end")] == told["left out"]
-    assert [c.what for c in rebuilt.report.of("end")] == told["rebuilt"]
+    assert [c.what for c in plain.report.of("end")] == changes["left out"]
+    assert [c.what for c in rebuilt.report.of("end")] == changes["rebuilt"]
     assert len(plain.atoms.residues) == 5
     assert [r.name for r in rebuilt.atoms.residues] == ["GLY", "ALA", "SER", "LYS", "GLU", "GLY", "ALA", "SER"]
 
@@ -148,9 +148,9 @@ def test_missing_atoms_and_odd_residues_are_mended_and_reported(tmp_path):
         else:
             lines.append(line(k, name, residue, number, x))
     molecule = lw.molecules.load(write(tmp_path / "odd.pdb", lines), seed=1)
-    told = [str(change) for change in molecule.report.changes]
-    assert "residue: A:2: MSE replaced by MET" in told
-    assert any(text.startswith("atoms: A:3: LYS: NZ added") for text in told)
+    changes = [str(change) for change in molecule.report.changes]
+    assert "residue: A:2: MSE replaced by MET" in changes
+    assert any(text.startswith("atoms: A:3: LYS: NZ added") for text in changes)
     assert molecule.n_torsions == lw.molecules.peptide("GMK", caps=False).n_torsions
 
 
@@ -242,7 +242,7 @@ BACTERIORHODOPSIN = (
 
 def test_torsions_of_bacteriorhodopsin():
     """852 by its sequence, the paper's 857 with the six of the base and without the last ψ, which turns two oxygens
-    that cannot be told apart; and what lies in its first helices, built from that sequence."""
+    that cannot be distinguished; and what lies in its first helices, built from that sequence."""
     whole = BACTERIORHODOPSIN
     assert (len(whole), counted(whole), counted(whole) - 1 + 6) == (249, 852, 857)
     assert lw.molecules.peptide(whole[4:60], caps=False, helix=True).n_torsions == counted(whole[4:60])
@@ -297,7 +297,7 @@ def test_selections_and_names():
         ),
     ],
 )
-def test_wrong_questions_get_an_answer(ask, message):
+def test_wrong_questions_get_a_reason(ask, message):
     molecule = lw.molecules.peptide("GASKDE", caps=False)
     with pytest.raises(lw.LinkworkError, match=message):
         ask(molecule)

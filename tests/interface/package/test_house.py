@@ -22,9 +22,9 @@ def many(a, b, c, d, e, f, g, h, i, j, k):
 
 def test_the_table_of_this_checkout(capsys):
     assert house.main([]) == 0
-    told = capsys.readouterr().out
-    assert "classes from AdaptiveDynamics down" in told
-    row = next(line for line in told.splitlines() if line.startswith("files / lines behind a full Euler step"))
+    printed = capsys.readouterr().out
+    assert "classes from AdaptiveDynamics down" in printed
+    row = next(line for line in printed.splitlines() if line.startswith("files / lines behind a full Euler step"))
     files, lines = (int(number.replace(",", "")) for number in re.findall(r"[\d,]+", row)[:2])
     assert 15 < files <= 60  # as is asked for
     assert 2000 < lines <= 9_000

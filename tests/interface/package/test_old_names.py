@@ -12,9 +12,9 @@ def model():
 
 
 def test_options_by_position(model):
-    with pytest.warns(DeprecationWarning, match="tolerance=, max_active_joints= by name") as told:
+    with pytest.warns(DeprecationWarning, match="tolerance=, max_active_joints= by name") as warned:
         sim = lw.AdaptiveDynamics(model, model.neutral(), 1e-3, 2)
-    assert told[0].filename == __file__
+    assert warned[0].filename == __file__
     assert (sim.tolerance, sim.max_active_joints) == (1e-3, 2)
     with pytest.warns(DeprecationWarning, match="algorithm= by name"):
         lw.FullDynamics(model, model.neutral(), "aba")
@@ -26,9 +26,9 @@ def test_options_by_position(model):
 
 def test_options_of_functions_by_position(model):
     state = model.random_state(1)
-    with pytest.warns(DeprecationWarning, match="forward_dynamics: give algorithm= by name") as told:
+    with pytest.warns(DeprecationWarning, match="forward_dynamics: give algorithm= by name") as warned:
         qdd = lw.forward_dynamics(model, state, None, None, "dense")
-    assert told[0].filename == __file__
+    assert warned[0].filename == __file__
     assert np.array_equal(qdd, lw.forward_dynamics(model, state, algorithm="dense"))
     with pytest.warns(DeprecationWarning, match="body_jacobian: give frame=, at= by name"):
         J = lw.body_jacobian(model, state, 2, "world", (0.1, 0.0, 0.0))

@@ -62,11 +62,11 @@ def test_contributing_names_every_room():
     shown = set(re.findall(r"^  (\w+)/ ", text, re.MULTILINE))
     assert shown == rooms
     (order,) = re.findall(r"Imports go one way: (.*?)\. `make lint`", text, re.DOTALL)
-    told = [sorted(re.findall(r"\w+", layer)) for layer in order.split("›")]
+    written = [sorted(re.findall(r"\w+", layer)) for layer in order.split("›")]
     contract = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
         "contracts"
     ][0]
-    assert told == [sorted(re.findall(r"linkwork\.(\w+)", layer)) for layer in contract["layers"]]
+    assert written == [sorted(re.findall(r"linkwork\.(\w+)", layer)) for layer in contract["layers"]]
 
 
 def test_the_page_of_the_interface_names_every_page_of_it():

@@ -1,4 +1,4 @@
-"""The documentation tells the truth: it builds without a warning, nothing in it points nowhere, and its code runs."""
+"""What the documentation says holds: it builds without a warning, nothing in it points nowhere, and its code runs."""
 
 import ast
 import html.parser

@@ -63,7 +63,7 @@ def test_an_equation_has_a_number_of_its_own(page):
 
 
 def test_the_page_of_contact_numbers_its_equations_in_order():
-    """It tells a step from its beginning to its end."""
+    """The page follows a step from its beginning to its end."""
     rows = (DOCS / "theory/contact.md").read_text(encoding="utf-8").split("\n")
     numbers = [int(found[1].strip("()")) for row in rows if (found := equations.TAG.search(row))]
     assert numbers == list(range(1, len(numbers) + 1))

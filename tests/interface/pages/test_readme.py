@@ -1,4 +1,4 @@
-"""The README tells the truth: its commands run, its Python runs, its files exist."""
+"""What the README says holds: its commands run, its Python runs, its files exist."""
 
 import re
 import shlex
@@ -67,7 +67,7 @@ def test_extras_of_pip_commands_exist():
 
 @pytest.mark.parametrize("block", blocks(README, "python"), ids=lambda block: f"line_{block.line}")
 def test_python(block, tmp_path, monkeypatch):
-    """Every block runs by itself, and prints what it tells."""
+    """Every block runs by itself, and prints what its arrows say."""
     monkeypatch.chdir(tmp_path)
     run_python(block, "README.md", {"__name__": "readme"})
 

@@ -97,7 +97,7 @@ def test_every_single_damage_is_reported_or_harmless(whole, tmp_path):
     rng = random.Random(7)
     truth = everything(whole)
     end = resumed(shutil.copytree(whole, tmp_path / "resumed"))
-    told = harmless = 0
+    refused = harmless = 0
     for number, (what, damage) in enumerate(list(damages(whole, rng))[::EVERY]):
         copy = shutil.copytree(whole, tmp_path / "copy")
         damage(copy)
@@ -105,13 +105,13 @@ def test_every_single_damage_is_reported_or_harmless(whole, tmp_path):
             assert everything(copy) == truth, f"{what}: silently another result"
             harmless += 1
         except lw.LinkworkError:
-            told += 1
+            refused += 1
         if number % 6 == 0:
             with contextlib.suppress(lw.LinkworkError):
                 assert resumed(copy) == end, f"{what}: another end after it resumed"
         shutil.rmtree(copy)
-    assert told > 20
-    assert harmless < told / 4  # blanks in descriptions, and the checkpoint that does not count
+    assert refused > 20
+    assert harmless < refused / 4  # blanks in descriptions, and the checkpoint that does not count
 
 
 def chunk(path, name, k):

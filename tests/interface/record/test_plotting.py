@@ -1,4 +1,4 @@
-"""Pictures: every model of the library can be drawn, and a missing matplotlib is told with its extra."""
+"""Pictures: every model of the library can be drawn, and the error for a missing matplotlib names its extra."""
 
 import subprocess
 import sys

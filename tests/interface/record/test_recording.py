@@ -370,13 +370,13 @@ def test_the_benchmark_fills_its_page(tmp_path, capsys):
     )
     words = ["bench", "recordings", "--quick", "--case", "sizes", "--json", str(tmp_path / "results.json")]
     assert main([*words, "--page", str(page)]) == 0
-    figures = json.loads((tmp_path / "results.json").read_text())["results"]
-    assert [figure["contestant"] for figure in figures] == ["adaptive dynamics", "quasi-statics"]
-    for figure in figures:
-        assert 0 < figure["changed_per_frame"] <= 2 * figure["active"] + 1
-        assert figure["bytes_per_frame"] < figure["full_frame"]
-        assert f"| {figure['bytes_per_frame']:,.0f} |" in page.read_text()
-        assert f"| {figure['checkpoint']:,} |" in page.read_text()
+    results = json.loads((tmp_path / "results.json").read_text())["results"]
+    assert [row["contestant"] for row in results] == ["adaptive dynamics", "quasi-statics"]
+    for row in results:
+        assert 0 < row["changed_per_frame"] <= 2 * row["active"] + 1
+        assert row["bytes_per_frame"] < row["full_frame"]
+        assert f"| {row['bytes_per_frame']:,.0f} |" in page.read_text()
+        assert f"| {row['checkpoint']:,} |" in page.read_text()
     assert "old" not in page.read_text()
     assert "kept" in page.read_text()
 
@@ -389,7 +389,7 @@ def test_the_benchmark_says_that_nothing_can_be_killed(tmp_path, monkeypatch, ca
     )
     written = json.loads((tmp_path / "results.json").read_text())
     assert any("no os.fork" in note for note in written["notes"])
-    assert not [figure for figure in written["results"] if figure["case"] == "kills"]
+    assert not [row for row in written["results"] if row["case"] == "kills"]
     assert "not tried" in str(written["tables"])
 
 

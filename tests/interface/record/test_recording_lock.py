@@ -1,4 +1,4 @@
-"""Two writers at one place are one too many, on every system, and a killed one leaves the door open."""
+"""Two writers at one place are one too many, on every system, and a killed one leaves the place open."""
 
 from __future__ import annotations
 

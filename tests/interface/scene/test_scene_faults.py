@@ -101,14 +101,14 @@ def test_bad_scenes(scene_file, what):
     assert GOOD.count(old) == 1
     path = scene_file(GOOD.replace(old, new))
     error = faults_of(path)
-    told = [fault for fault in error.faults if words in fault]
-    assert told, str(error)
-    line = int(re.match(re.escape(str(path)) + r":(\d+): ", told[0])[1])
+    reported = [fault for fault in error.faults if words in fault]
+    assert reported, str(error)
+    line = int(re.match(re.escape(str(path)) + r":(\d+): ", reported[0])[1])
     start = GOOD[: GOOD.index(old)].count("\n") + 1
     blamed = path.read_text().splitlines()[line - 1]
     near = start <= line <= start + new.count("\n")
     assert near or blamed.startswith("["), f"line {line} is blamed: {blamed}"
-    assert "\n" not in told[0]
+    assert "\n" not in reported[0]
 
 
 LIBRARY_FAULTS = {  # parameter, what it is set to, what the builder says

@@ -1,4 +1,4 @@
-"""Loads of scenes that change: what a simulation is told, when, and that going on from a checkpoint changes no bit."""
+"""Loads of scenes that change: which calls a simulation gets, when, and that going on from a checkpoint changes no bit."""
 
 import numpy as np
 import pytest
@@ -54,10 +54,10 @@ def test_going_on_changes_no_bit(method, at):
 
 
 class Listener:
-    """Stands before a simulation and counts what it is told."""
+    """Stands before a simulation and lists the calls that it gets."""
 
     def __init__(self, sim):
-        self.sim, self.told = sim, []
+        self.sim, self.calls = sim, []
 
     def __getattr__(self, name):
         found = getattr(self.sim, name)
@@ -65,7 +65,7 @@ class Listener:
             return found
 
         def call(*words, **more):
-            self.told.append(name)
+            self.calls.append(name)
             return found(*words, **more)
 
         return call
@@ -89,7 +89,7 @@ def test_only_changes_are_given_and_nothing_acts_that_is_zero():
     assert max(counts) == 1
     assert counts[:3] == [0, 0, 0]
     assert counts[-3:] == [0, 0, 0]
-    assert sorted(listener.told) == sorted(["apply_wrench", "clear"] * 4 + ["set_effort"] * 2)
+    assert sorted(listener.calls) == sorted(["apply_wrench", "clear"] * 4 + ["set_effort"] * 2)
 
 
 def test_a_load_that_comes_and_goes_is_the_same_as_one_that_stays():

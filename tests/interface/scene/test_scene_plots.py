@@ -91,7 +91,7 @@ def test_joints_nobody_chose_are_those_that_moved_most(chain, tmp_path):
 
 
 def test_small_ways_far_from_the_origin_are_drawn_from_their_start(chain, tmp_path):
-    """The end of a chain of 4 m moves by centimetres: told from 4 m and a bit, the numbers of the axis would overlap."""
+    """The end of a chain of 4 m moves by centimetres: labelled from 4 m on, the numbers of the axis would overlap."""
     states = np.zeros((5, 40))
     states[:, 39] = np.linspace(0.0, 0.05, 5)
     states[:, 38] = np.linspace(0.0, 0.5, 5)

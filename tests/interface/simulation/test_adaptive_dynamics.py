@@ -35,14 +35,14 @@ def sim(model):
 
 
 @pytest.fixture
-def untouched(sim, model):
+def unchanged(sim, model):
     """The simulation, and after the test: nothing that was refused left anything behind."""
-    twin = lw.AdaptiveDynamics(model, model.random_state(3), tolerance=0.0)
+    second = lw.AdaptiveDynamics(model, model.random_state(3), tolerance=0.0)
     yield sim
     assert sim.loads == ()
-    assert sim.step(1e-3, 20) == twin.step(1e-3, 20)
-    assert (sim.state.q == twin.state.q).all()
-    assert (sim.state.v == twin.state.v).all()
+    assert sim.step(1e-3, 20) == second.step(1e-3, 20)
+    assert (sim.state.q == second.state.q).all()
+    assert (sim.state.v == second.state.v).all()
 
 
 # ------------------------------------------------------------------------------------------------------------ at the start
@@ -177,37 +177,37 @@ def test_one_body_runs(rng):
 
 
 @pytest.mark.parametrize("h", [0.0, -1e-3, math.nan, math.inf, "1", None, [1e-3]])
-def test_bad_steps_are_refused(untouched, h):
+def test_bad_steps_are_refused(unchanged, h):
     with pytest.raises(lw.StateError, match=r"h is .*finite number > 0"):
-        untouched.step(h)
+        unchanged.step(h)
 
 
 @pytest.mark.parametrize("n", [0, -1, 1.5, math.nan, "2", None, True])
-def test_bad_numbers_of_steps_are_refused(untouched, n):
+def test_bad_numbers_of_steps_are_refused(unchanged, n):
     with pytest.raises(lw.StateError, match="number of steps"):
-        untouched.step(1e-3, n)
+        unchanged.step(1e-3, n)
 
 
-def test_an_update_needs_a_horizon(untouched):
+def test_an_update_needs_a_horizon(unchanged):
     with pytest.raises(lw.StateError, match="needs a horizon"):
-        untouched.update_region()
+        unchanged.update_region()
     for bad in (0.0, -1.0, math.nan, "soon"):
         with pytest.raises(lw.StateError, match="horizon"):
-            untouched.update_region(bad)
+            unchanged.update_region(bad)
 
 
-def test_unknown_joints_and_bodies_are_refused_everywhere(untouched):
-    for verb in (untouched.pin_active, untouched.pin_inactive, untouched.unpin, untouched.clear_motor):
+def test_unknown_joints_and_bodies_are_refused_everywhere(unchanged):
+    for verb in (unchanged.pin_active, unchanged.pin_inactive, unchanged.unpin, unchanged.clear_motor):
         with pytest.raises(lw.LinkworkError, match="nose"):
             verb("nose")
     with pytest.raises(lw.LinkworkError, match="nose"):
-        untouched.set_effort("nose", 1.0)
+        unchanged.set_effort("nose", 1.0)
     with pytest.raises(lw.LinkworkError, match="nose"):
-        untouched.set_motor("nose", position=1.0, stiffness=1.0)
+        unchanged.set_motor("nose", position=1.0, stiffness=1.0)
     with pytest.raises(lw.LinkworkError, match="nose"):
-        untouched.apply_wrench("nose", force=(1, 0, 0))
+        unchanged.apply_wrench("nose", force=(1, 0, 0))
     with pytest.raises(lw.StateError, match="body 4"):
-        untouched.apply_spring(4, target=(0, 0, 0), stiffness=1.0)
+        unchanged.apply_spring(4, target=(0, 0, 0), stiffness=1.0)
 
 
 def test_what_is_not_pinned_cannot_be_unpinned_and_what_is_cannot_be_pinned_again(sim):
@@ -226,9 +226,9 @@ def test_what_is_not_pinned_cannot_be_unpinned_and_what_is_cannot_be_pinned_agai
         sim.unpin("hinge")
 
 
-def test_motors_need_joints_with_a_coordinate_for_each_velocity(untouched):
+def test_motors_need_joints_with_a_coordinate_for_each_velocity(unchanged):
     with pytest.raises(lw.StateError, match=r"'ball'.*motor"):
-        untouched.set_motor("ball", stiffness=1.0)
+        unchanged.set_motor("ball", stiffness=1.0)
 
 
 @pytest.mark.parametrize(
@@ -244,9 +244,9 @@ def test_motors_need_joints_with_a_coordinate_for_each_velocity(untouched):
         {"stiffness": 1.0},
     ],
 )
-def test_bad_motors_are_refused(untouched, wish):
+def test_bad_motors_are_refused(unchanged, wish):
     with pytest.raises(lw.StateError, match="motor of 'cross'"):
-        untouched.set_motor("cross", **wish)
+        unchanged.set_motor("cross", **wish)
 
 
 def test_a_motor_takes_a_number_or_one_for_each_freedom(sim):
@@ -259,31 +259,31 @@ def test_a_motor_takes_a_number_or_one_for_each_freedom(sim):
         sim.clear_motor("cross")
 
 
-def test_bad_loads_are_refused(untouched):
+def test_bad_loads_are_refused(unchanged):
     for verb, options in (
-        (untouched.apply_wrench, {"force": (1, 2)}),
-        (untouched.apply_wrench, {"force": (1, 2, math.nan)}),
-        (untouched.apply_wrench, {"torque": (math.inf, 0, 0)}),
-        (untouched.apply_wrench, {"force": (1, 0, 0), "frame": "moon"}),
-        (untouched.apply_wrench, {"force": (1, 0, 0), "at": (0, 0)}),
-        (untouched.apply_spring, {"target": (0, 0, 0), "stiffness": 0.0}),
-        (untouched.apply_spring, {"target": (0, 0, math.nan), "stiffness": 1.0}),
+        (unchanged.apply_wrench, {"force": (1, 2)}),
+        (unchanged.apply_wrench, {"force": (1, 2, math.nan)}),
+        (unchanged.apply_wrench, {"torque": (math.inf, 0, 0)}),
+        (unchanged.apply_wrench, {"force": (1, 0, 0), "frame": "moon"}),
+        (unchanged.apply_wrench, {"force": (1, 0, 0), "at": (0, 0)}),
+        (unchanged.apply_spring, {"target": (0, 0, 0), "stiffness": 0.0}),
+        (unchanged.apply_spring, {"target": (0, 0, math.nan), "stiffness": 1.0}),
     ):
         with pytest.raises(lw.StateError):
             verb("wrist", **options)
     with pytest.raises(lw.StateError, match="effort of 'hinge'"):
-        untouched.set_effort("hinge", math.nan)
+        unchanged.set_effort("hinge", math.nan)
     with pytest.raises(lw.StateError, match="effort of 'cross'"):
-        untouched.set_effort("cross", 1.0)
+        unchanged.set_effort("cross", 1.0)
 
 
-def test_a_load_of_another_simulation_is_refused(untouched, model):
+def test_a_load_of_another_simulation_is_refused(unchanged, model):
     other = lw.AdaptiveDynamics(model, model.neutral())
     for load in (
         other.apply_wrench("wrist", force=(1, 0, 0)),
         other.apply_spring("wrist", target=(0, 0, 0), stiffness=1.0),
     ):
-        for verb in (untouched.clear, lambda load: untouched.change_wrench(load, force=(1, 2, 3))):
+        for verb in (unchanged.clear, lambda load: unchanged.change_wrench(load, force=(1, 2, 3))):
             with pytest.raises(lw.StateError, match="part of the simulation"):
                 verb(load)
     load = other.loads[0]
@@ -303,7 +303,7 @@ def test_what_comes_out_cannot_change_what_is_inside(sim):
     assert np.isfinite(sim.state.v).all()
 
 
-def test_a_checkpoint_that_does_not_fit_is_refused_and_leaves_everything_as_it_was(untouched, model):
+def test_a_checkpoint_that_does_not_fit_is_refused_and_leaves_everything_as_it_was(unchanged, model):
     other = arm()
     other.add_body("more", "tool", lw.Revolute((1, 0, 0)), lw.Pose((0, 0, -0.5)), BOX)
     longer = other.compile(merge_fixed=False)
@@ -313,7 +313,7 @@ def test_a_checkpoint_that_does_not_fit_is_refused_and_leaves_everything_as_it_w
         {},
     ):
         with pytest.raises(lw.StateError, match="checkpoint"):
-            untouched.restore(bad)
+            unchanged.restore(bad)
 
 
 # ---------------------------------------------------------------------------------------------------------------- overflow
@@ -327,21 +327,21 @@ def test_overflow_keeps_the_last_good_state_says_when_and_lets_one_go_on(integra
     linkage.add_body("fin", "float", lw.Revolute((1, 0, 0)), lw.Pose((0, 0, -0.5)), BOX)
     model = linkage.compile(merge_fixed=False)
     state = model.random_state(rng)
-    sim, twin = (lw.AdaptiveDynamics(model, state, tolerance=0.0, integrator=integrator) for _ in range(2))
-    for s in (sim, twin):
+    sim, second = (lw.AdaptiveDynamics(model, state, tolerance=0.0, integrator=integrator) for _ in range(2))
+    for s in (sim, second):
         s.step(1e-3, 5)
     load = sim.apply_wrench("fin", force=(1e300, 1e300, 0.0), torque=(1e300, 0, 0))
     with pytest.raises(lw.StateError, match=r"at 0\.005 s, step 5: "):
         sim.step(1.0, 50)
     assert (sim.steps_done, sim.time) == (5, pytest.approx(5e-3))
-    assert (sim.state.q == twin.state.q).all()
-    assert (sim.state.v == twin.state.v).all()
+    assert (sim.state.q == second.state.q).all()
+    assert (sim.state.v == second.state.v).all()
     sim.clear(load)
-    twin.clear(twin.apply_wrench("fin", force=(1.0, 0.0, 0.0)))
+    second.clear(second.apply_wrench("fin", force=(1.0, 0.0, 0.0)))
     sim.step(1e-3, 20)
-    twin.step(1e-3, 20)
-    assert sim.state.v == pytest.approx(twin.state.v, abs=1e-9)
-    assert sim.state.q == pytest.approx(twin.state.q, abs=1e-9)
+    second.step(1e-3, 20)
+    assert sim.state.v == pytest.approx(second.state.v, abs=1e-9)
+    assert sim.state.q == pytest.approx(second.state.q, abs=1e-9)
 
 
 def test_numbers_that_grow_slowly_stop_a_run_at_a_finite_state():
@@ -375,7 +375,7 @@ def test_updates_that_another_follows_change_nothing_but_time():
 
 
 def test_nothing_is_proven_of_an_update_that_was_cut_short():
-    """The bound of an update that another was to follow is not measured; where a step fails in between, none is told."""
+    """The bound of an update that another was to follow is not measured; where a step between fails, none is reported."""
     model = lw.library.chain(joints=20).compile()
     sim = lw.AdaptiveDynamics(model, model.random_state(1), max_active_joints=5, update_every=4)
     sim.advance(1e-3, 8)

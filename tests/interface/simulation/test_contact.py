@@ -279,7 +279,7 @@ def test_queries_refuse_what_is_not_there():
 
 @pytest.mark.parametrize("simulation", [lw.FullDynamics, lw.AdaptiveDynamics])
 def test_queries_take_a_simulation_as_it_is_now(simulation):
-    """What a model answers for the state of the simulation, with the pairs that its contact ignores."""
+    """Distances that a model gives for the state of the simulation, with the pairs that its contact ignores."""
     linkage = ball(("floor", lw.Plane()), ("post", lw.Sphere(0.1, placement=lw.Pose((0.25, 0, 0.3)))))
     model = linkage.compile()
     start = at(model, 0, 0, 0.3)

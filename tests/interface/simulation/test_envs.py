@@ -60,16 +60,16 @@ def test_an_episode_that_is_cut_off_begins_anew_with_the_next_step():
 
 
 def assert_same_infos(mine, theirs):
-    """Where Gymnasium tells something of a member, the same is told here."""
+    """Infos that Gymnasium gives of a member are given here as well."""
     for name in theirs:
         if name.startswith("_") or not np.any(theirs[f"_{name}"]):
             continue
-        told = theirs[f"_{name}"]
-        np.testing.assert_array_equal(mine[f"_{name}"], told)
+        given = theirs[f"_{name}"]
+        np.testing.assert_array_equal(mine[f"_{name}"], given)
         if isinstance(theirs[name], dict):
             assert_same_infos(mine[name], theirs[name])
         else:
-            for k in np.flatnonzero(told):
+            for k in np.flatnonzero(given):
                 np.testing.assert_array_equal(mine[name][k], theirs[name][k])
 
 

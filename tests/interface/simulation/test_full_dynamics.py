@@ -33,7 +33,7 @@ def sim(model):
 
 
 @pytest.fixture
-def untouched(sim):
+def unchanged(sim):
     """The simulation, and after the test: nothing that was refused left anything behind."""
     before = sim.acceleration
     yield sim
@@ -88,15 +88,15 @@ def test_the_start_is_copied(model):
 
 
 @pytest.mark.parametrize("h", BAD_NUMBERS)
-def test_bad_steps_are_refused(untouched, h):
-    for refuse in (lambda: untouched.step(h), lambda: untouched.run(h, 3)):
+def test_bad_steps_are_refused(unchanged, h):
+    for refuse in (lambda: unchanged.step(h), lambda: unchanged.run(h, 3)):
         with pytest.raises(lw.StateError, match=r"h is .*; it must be a finite number > 0"):
             refuse()
 
 
 @pytest.mark.parametrize("n", [0, -1, 1.5, "two", None, True])
-def test_bad_numbers_of_steps_are_refused(untouched, n):
-    for refuse in (lambda: untouched.step(1e-3, n), lambda: untouched.run(1e-3, n)):
+def test_bad_numbers_of_steps_are_refused(unchanged, n):
+    for refuse in (lambda: unchanged.step(1e-3, n), lambda: unchanged.run(1e-3, n)):
         with pytest.raises(lw.StateError, match=r"the number of steps is .*; it must be a whole number ≥ 1"):
             refuse()
 
@@ -137,52 +137,52 @@ def test_a_failed_step_keeps_the_steps_before_it():
 # ------------------------------------------------------------------------------------------------------------------- loads
 
 
-def test_loads_on_nothing_are_refused(untouched):
+def test_loads_on_nothing_are_refused(unchanged):
     for body in ("world", -1, 99, 1.5):
         with pytest.raises(lw.StateError, match="is the world or does not exist"):
-            untouched.apply_wrench(body, force=(1, 0, 0))
+            unchanged.apply_wrench(body, force=(1, 0, 0))
         with pytest.raises(lw.StateError, match="is the world or does not exist"):
-            untouched.apply_spring(body, target=(0, 0, 0), stiffness=1.0)
+            unchanged.apply_spring(body, target=(0, 0, 0), stiffness=1.0)
     with pytest.raises(lw.ModelError, match="no body 'ellbow'; did you mean 'elbow'"):
-        untouched.apply_wrench("ellbow", force=(1, 0, 0))
+        unchanged.apply_wrench("ellbow", force=(1, 0, 0))
 
 
-def test_bad_vectors_are_refused(untouched):
+def test_bad_vectors_are_refused(unchanged):
     with pytest.raises(lw.StateError, match=r"force is \[nan, 0\.0, 0\.0\]; give finite numbers"):
-        untouched.apply_wrench("elbow", force=(math.nan, 0, 0))
+        unchanged.apply_wrench("elbow", force=(math.nan, 0, 0))
     with pytest.raises(lw.StateError, match=r"torque has shape \(2,\)"):
-        untouched.apply_wrench("elbow", torque=(1, 0))
+        unchanged.apply_wrench("elbow", torque=(1, 0))
     with pytest.raises(lw.StateError, match=r"at is \[inf"):
-        untouched.apply_spring("elbow", target=(0, 0, 0), stiffness=1.0, at=(math.inf, 0, 0))
+        unchanged.apply_spring("elbow", target=(0, 0, 0), stiffness=1.0, at=(math.inf, 0, 0))
     with pytest.raises(lw.StateError, match=r"target is \[nan"):
-        untouched.apply_spring("elbow", target=(math.nan, 0, 0), stiffness=1.0)
+        unchanged.apply_spring("elbow", target=(math.nan, 0, 0), stiffness=1.0)
     with pytest.raises(lw.StateError, match=r"frame must be 'world' or 'body', not 'tool'"):
-        untouched.apply_wrench("elbow", force=(1, 0, 0), frame="tool")
+        unchanged.apply_wrench("elbow", force=(1, 0, 0), frame="tool")
 
 
 @pytest.mark.parametrize("value", BAD_NUMBERS)
-def test_springs_need_a_stiffness(untouched, value):
+def test_springs_need_a_stiffness(unchanged, value):
     with pytest.raises(lw.StateError, match=r"stiffness is .*; it must be a finite number > 0"):
-        untouched.apply_spring("elbow", target=(0, 0, 0), stiffness=value)
+        unchanged.apply_spring("elbow", target=(0, 0, 0), stiffness=value)
 
 
-def test_loads_of_others_and_loads_that_are_gone_are_refused(model, untouched):
+def test_loads_of_others_and_loads_that_are_gone_are_refused(model, unchanged):
     other = lw.FullDynamics(model, model.neutral())
     foreign = other.apply_wrench("elbow", force=(1, 0, 0))
-    gone = untouched.apply_wrench("elbow", force=(1, 0, 0), frame="world")
-    untouched.clear(gone)
+    gone = unchanged.apply_wrench("elbow", force=(1, 0, 0), frame="world")
+    unchanged.clear(gone)
     for load in (foreign, gone):
         for refuse in (
-            lambda load=load: untouched.change_wrench(load, force=(0, 0, 1)),
-            lambda load=load: untouched.clear(load),
-            lambda load=load: untouched.move_target(load, (0, 0, 1)),
+            lambda load=load: unchanged.change_wrench(load, force=(0, 0, 1)),
+            lambda load=load: unchanged.clear(load),
+            lambda load=load: unchanged.move_target(load, (0, 0, 1)),
         ):
             with pytest.raises(lw.StateError, match="not, or no longer, part of the simulation"):
                 refuse()
-    force = untouched.apply_wrench("elbow", force=(1, 0, 0), frame="world")
+    force = unchanged.apply_wrench("elbow", force=(1, 0, 0), frame="world")
     with pytest.raises(lw.StateError, match=r"not a spring; only what apply_spring\(\) made has a target"):
-        untouched.move_target(force, (0, 0, 1))
-    untouched.clear(force)
+        unchanged.move_target(force, (0, 0, 1))
+    unchanged.clear(force)
 
 
 def test_a_load_on_a_welded_frame_acts_where_the_frame_is(model, sim):
@@ -210,31 +210,31 @@ def test_many_world_loads_outgrow_their_table_and_go_in_any_order(sim):
     assert sim.acceleration == pytest.approx(before, rel=0, abs=same)
 
 
-def test_efforts_are_checked(untouched):
+def test_efforts_are_checked(unchanged):
     with pytest.raises(lw.StateError, match=r"effort of 'wrist' has shape \(1,\)"):
-        untouched.set_effort("wrist", 1.0)
+        unchanged.set_effort("wrist", 1.0)
     with pytest.raises(lw.StateError, match=r"effort of 'elbow' is \[nan\]; give finite numbers"):
-        untouched.set_effort("elbow", math.nan)
+        unchanged.set_effort("elbow", math.nan)
     with pytest.raises(lw.ModelError, match="no joint 'knee'"):
-        untouched.set_effort("knee", 1.0)
+        unchanged.set_effort("knee", 1.0)
 
 
 # ------------------------------------------------------------------------------------------------------------------ motors
 
 
-def test_motors_are_for_joints_whose_coordinates_can_be_subtracted(model, untouched):
+def test_motors_are_for_joints_whose_coordinates_can_be_subtracted(model, unchanged):
     with pytest.raises(lw.StateError, match=r"joint 'shoulder' is a Spherical joint; a motor needs coordinates it can"):
-        untouched.set_motor("shoulder", position=0.0, stiffness=1.0)
+        unchanged.set_motor("shoulder", position=0.0, stiffness=1.0)
     linkage = lw.Linkage("free")
     linkage.add_body("stone", joint=lw.Free(), inertia=lw.Inertia.box(1.0, (0.1, 0.1, 0.1)))
     stone = linkage.compile()
     with pytest.raises(lw.StateError, match="joint 'stone' is a Free joint"):
         lw.FullDynamics(stone, stone.neutral()).set_motor("stone", velocity=1.0, damping=1.0)
     with pytest.raises(lw.ModelError, match="no joint 'knee'"):
-        untouched.set_motor("knee", position=0.0)
+        unchanged.set_motor("knee", position=0.0)
 
 
-def test_bad_motors_are_refused(untouched):
+def test_bad_motors_are_refused(unchanged):
     for options, message in (
         ({"position": math.nan, "stiffness": 1.0}, r"position of the motor of 'elbow' is \[nan\]; give finite numbers"),
         ({"position": (1.0, 2.0), "stiffness": 1.0}, r"position of the motor of 'elbow' has shape \(2,\)"),
@@ -244,7 +244,7 @@ def test_bad_motors_are_refused(untouched):
         ({"velocity": 1.0, "stiffness": 1.0}, r"'elbow' has a stiffness but no position to hold; give position="),
     ):
         with pytest.raises(lw.StateError, match=message):
-            untouched.set_motor("elbow", **options)
+            unchanged.set_motor("elbow", **options)
 
 
 def test_motors_may_be_set_anew_and_cleared_in_any_order():
@@ -285,11 +285,11 @@ def test_a_new_target_costs_the_same_however_many_motors_there_are():
     assert changed.tolist() == [model.v_slice("link_7").start]
 
 
-def test_clearing_a_motor_that_is_not_there_is_refused(untouched):
+def test_clearing_a_motor_that_is_not_there_is_refused(unchanged):
     with pytest.raises(lw.StateError, match=r"joint 'elbow' has no motor to clear"):
-        untouched.clear_motor("elbow")
-    untouched.set_motor("elbow", position=1.0, stiffness=3.0)
-    untouched.clear_motor("elbow")
+        unchanged.clear_motor("elbow")
+    unchanged.set_motor("elbow", position=1.0, stiffness=3.0)
+    unchanged.clear_motor("elbow")
 
 
 def test_a_motor_that_is_set_again_replaces_the_first(sim):
@@ -353,17 +353,17 @@ def test_every_library_model_keeps_its_energy_when_it_is_let_go(name):
 # -------------------------------------------------------------------------------------------------------------- checkpoints
 
 
-def test_checkpoints_of_other_simulations_are_refused(model, untouched):
+def test_checkpoints_of_other_simulations_are_refused(model, unchanged):
     other = lw.FullDynamics(model, model.neutral(), integrator="rk4").checkpoint()
     with pytest.raises(lw.StateError, match=r"made with another integrator \('rk4', not .*same arguments"):
-        untouched.restore(other)
+        unchanged.restore(other)
     with pytest.raises(lw.StateError, match="checkpoint of None, not of FullDynamics"):
-        untouched.restore({})
-    mine = untouched.checkpoint()
+        unchanged.restore({})
+    mine = unchanged.checkpoint()
     with pytest.raises(lw.StateError, match=r"lacks time"):
-        untouched.restore({key: value for key, value in mine.items() if key != "time"})
+        unchanged.restore({key: value for key, value in mine.items() if key != "time"})
     with pytest.raises(lw.StateError, match=r"another model: its q has shape"):
-        untouched.restore({**mine, "q": mine["q"][:-1]})
+        unchanged.restore({**mine, "q": mine["q"][:-1]})
     for option in (
         {"algorithm": "dca"},
         {"implicit_joints": False},

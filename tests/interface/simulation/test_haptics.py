@@ -138,7 +138,7 @@ def test_grasp_begins_without_a_force_wherever_the_device_is(model):
 
 @pytest.mark.parametrize("in_process", [False, True])
 def test_loops_run_by_the_clock(model, in_process):
-    """All three loops tick, forces arrive, and everything ends when told; how fast is for the benchmark."""
+    """All three loops tick, forces arrive, and everything ends on request; how fast is for the benchmark."""
     sim = lw.AdaptiveDynamics(model, model.neutral(), tolerance=1e-2)
     device = lw.haptics.Pointer()
     grasp = lw.haptics.grasp(sim, 25, device, watchdog=60.0)

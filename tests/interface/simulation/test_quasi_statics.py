@@ -29,7 +29,7 @@ def sim(model):
 
 
 @pytest.fixture
-def untouched(sim):
+def unchanged(sim):
     """The simulation, and after the test: nothing that was refused left anything behind."""
     before = sim.acceleration.copy(), sim.state.q
     yield sim
@@ -42,11 +42,11 @@ def untouched(sim):
 
 
 @pytest.mark.parametrize("value", [bad for bad in BAD_NUMBERS if bad is not None])
-def test_bad_tolerances_are_refused(model, untouched, value):
+def test_bad_tolerances_are_refused(model, unchanged, value):
     for refuse in (
         lambda: lw.QuasiStatics(model, model.neutral(), tolerance=value),
-        lambda: untouched.solve(value),
-        lambda: untouched.refine(value),
+        lambda: unchanged.solve(value),
+        lambda: unchanged.refine(value),
     ):
         with pytest.raises(lw.StateError, match=r"tolerance is .*; it must be a finite number ≥ 0"):
             refuse()
@@ -118,64 +118,64 @@ def test_bodies_without_an_inverse_inertia_are_refused_by_name(name):
 @pytest.mark.parametrize(
     "bad", [(math.nan, 0, 0), (0, math.inf, 0), (0, 0), (0, 0, 0, 0), 1.0, "up", ("a", 0, 0), None]
 )
-def test_bad_forces_points_and_targets_are_refused(untouched, bad):
-    spring = untouched.apply_spring(2, target=(0, 0, 0), stiffness=1.0)
-    load = untouched.apply_wrench(2, force=(1, 0, 0))
+def test_bad_forces_points_and_targets_are_refused(unchanged, bad):
+    spring = unchanged.apply_spring(2, target=(0, 0, 0), stiffness=1.0)
+    load = unchanged.apply_wrench(2, force=(1, 0, 0))
     for what, refuse in {
-        "force": lambda: untouched.apply_wrench(3, force=bad),
-        "torque": lambda: untouched.apply_wrench(3, torque=bad, frame="world"),
-        "at": lambda: untouched.apply_wrench(3, force=(1, 0, 0), at=bad),
-        "target": lambda: untouched.apply_spring(3, target=bad, stiffness=1.0),
-        "target ": lambda: untouched.move_target(spring, bad),
-        "torque ": lambda: untouched.change_wrench(load, force=(9, 9, 9), torque=bad if bad is not None else "up"),
+        "force": lambda: unchanged.apply_wrench(3, force=bad),
+        "torque": lambda: unchanged.apply_wrench(3, torque=bad, frame="world"),
+        "at": lambda: unchanged.apply_wrench(3, force=(1, 0, 0), at=bad),
+        "target": lambda: unchanged.apply_spring(3, target=bad, stiffness=1.0),
+        "target ": lambda: unchanged.move_target(spring, bad),
+        "torque ": lambda: unchanged.change_wrench(load, force=(9, 9, 9), torque=bad if bad is not None else "up"),
     }.items():
         with pytest.raises(lw.StateError, match=rf"^{what.strip()} "):
             refuse()
     assert load.force.tolist() == [[1, 0, 0]]  # a change refused in part is refused whole
-    untouched.clear(spring)
-    untouched.clear(load)
+    unchanged.clear(spring)
+    unchanged.clear(load)
 
 
-def test_unknown_bodies_and_joints_are_refused_by_name(untouched):
+def test_unknown_bodies_and_joints_are_refused_by_name(unchanged):
     with pytest.raises(lw.ModelError, match="model 'chain' has no body 'link_9'"):
-        untouched.apply_wrench("link_9", force=(1, 0, 0))
+        unchanged.apply_wrench("link_9", force=(1, 0, 0))
     with pytest.raises(lw.ModelError, match="no joint 'link_x'"):
-        untouched.set_effort("link_x", 1.0)
+        unchanged.set_effort("link_x", 1.0)
     for body in ("world", -1, 6, 1.5, None):
         with pytest.raises(lw.StateError, match="is the world or does not exist; a load needs a body that can move"):
-            untouched.apply_wrench(body, force=(1, 0, 0))
+            unchanged.apply_wrench(body, force=(1, 0, 0))
         with pytest.raises(lw.StateError, match="is the world or does not exist"):
-            untouched.apply_spring(body, target=(1, 0, 0), stiffness=1.0)
+            unchanged.apply_spring(body, target=(1, 0, 0), stiffness=1.0)
 
 
-def test_unknown_frames_are_refused(untouched):
+def test_unknown_frames_are_refused(unchanged):
     with pytest.raises(lw.StateError, match="frame must be 'world' or 'body', not 'local'"):
-        untouched.apply_wrench(1, force=(1, 0, 0), frame="local")
+        unchanged.apply_wrench(1, force=(1, 0, 0), frame="local")
 
 
 @pytest.mark.parametrize("value", [0.0, *BAD_NUMBERS])
-def test_bad_stiffnesses_are_refused(untouched, value):
+def test_bad_stiffnesses_are_refused(unchanged, value):
     with pytest.raises(lw.StateError, match=r"stiffness is .*finite number > 0"):
-        untouched.apply_spring(1, target=(0, 0, 0), stiffness=value)
+        unchanged.apply_spring(1, target=(0, 0, 0), stiffness=value)
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, (1.0, 2.0), "hard"])
-def test_bad_efforts_are_refused(untouched, value):
+def test_bad_efforts_are_refused(unchanged, value):
     with pytest.raises(lw.StateError, match="effort of 'link_3'"):
-        untouched.set_effort("link_3", value)
+        unchanged.set_effort("link_3", value)
 
 
-def test_loads_that_are_gone_or_no_springs_are_refused(untouched, model):
-    load = untouched.apply_wrench(1, force=(1, 0, 0))
+def test_loads_that_are_gone_or_no_springs_are_refused(unchanged, model):
+    load = unchanged.apply_wrench(1, force=(1, 0, 0))
     with pytest.raises(lw.StateError, match="this load is not a spring"):
-        untouched.move_target(load, (0, 0, 0))
-    untouched.clear(load)
+        unchanged.move_target(load, (0, 0, 0))
+    unchanged.clear(load)
     foreign = lw.QuasiStatics(model, model.neutral()).apply_wrench(1, force=(1, 0, 0))
     for gone in (load, foreign):
         for refuse in (
-            lambda gone=gone: untouched.clear(gone),
-            lambda gone=gone: untouched.change_wrench(gone, force=(0, 0, 0)),
-            lambda gone=gone: untouched.move_target(gone, (0, 0, 0)),
+            lambda gone=gone: unchanged.clear(gone),
+            lambda gone=gone: unchanged.change_wrench(gone, force=(0, 0, 0)),
+            lambda gone=gone: unchanged.move_target(gone, (0, 0, 0)),
         ):
             with pytest.raises(lw.StateError, match="not, or no longer, part of the simulation"):
                 refuse()
@@ -202,31 +202,31 @@ def test_loads_act_on_welded_frames_and_parts_of_compound_joints():
 
 
 @pytest.mark.parametrize("value", [0.0, *BAD_NUMBERS])
-def test_bad_step_sizes_are_refused(untouched, value):
+def test_bad_step_sizes_are_refused(unchanged, value):
     for refuse in (
-        lambda: untouched.step(value),
-        lambda: untouched.run(value, 10),
+        lambda: unchanged.step(value),
+        lambda: unchanged.run(value, 10),
     ):
         with pytest.raises(lw.StateError, match=r"h is .*finite number > 0"):
             refuse()
 
 
 @pytest.mark.parametrize("value", [0, -1, 2.5, "ten", None])
-def test_bad_numbers_of_steps_are_refused(untouched, value):
+def test_bad_numbers_of_steps_are_refused(unchanged, value):
     for refuse in (
-        lambda: untouched.step(1e-3, value),
-        lambda: untouched.run(1e-3, value),
+        lambda: unchanged.step(1e-3, value),
+        lambda: unchanged.run(1e-3, value),
     ):
         with pytest.raises(lw.StateError, match=r"number of steps is .*whole number ≥ 1"):
             refuse()
 
 
 @pytest.mark.parametrize("value", [0.0, *(value for value in BAD_NUMBERS if value is not None)])
-def test_bad_thresholds_of_settling_are_refused(untouched, value):
+def test_bad_thresholds_of_settling_are_refused(unchanged, value):
     with pytest.raises(lw.StateError, match=r"tolerance is .*finite number > 0"):
-        untouched.settle(value)
+        unchanged.settle(value)
     with pytest.raises(lw.StateError, match=r"max_sweeps is .*whole number ≥ 1"):
-        untouched.settle(max_sweeps=0)
+        unchanged.settle(max_sweeps=0)
 
 
 def test_overflow_is_an_error_with_advice(model):

@@ -44,8 +44,8 @@ def test_whatever_a_shape_is_given(kind, obstacle):
         for value in VALUES:
             try:
                 model = compiled(kind(**{**GOOD[kind], name: value}), obstacle)
-                answer = lw.clearance(model, model.neutral())
-                assert answer is None or not math.isnan(answer.distance)
+                nearest = lw.clearance(model, model.neutral())
+                assert nearest is None or not math.isnan(nearest.distance)
             except lw.LinkworkError as error:
                 refused.append(str(error))
     assert len(refused) > 50
@@ -84,7 +84,7 @@ def test_limits_as_wide_as_numbers_go():
 # ------------------------------------------------------------------------------------------------------------------ meshes
 
 
-def on_a_body(file):
+def with_mesh(file):
     linkage = lw.Linkage("one")
     linkage.add_body("plate", joint=lw.Free(), inertia=lw.Inertia.sphere(1.0, 1.0), shapes=[lw.Mesh(str(file))])
     return linkage.compile()
@@ -105,19 +105,19 @@ def test_meshes_without_a_volume(tmp_path, content):
     (tmp_path / "m.obj").write_text(content)
     pytest.importorskip("coal")
     with pytest.raises(lw.LinkworkError, match=r"m\.obj"):
-        lw.Collisions(on_a_body(tmp_path / "m.obj"))
+        lw.Collisions(with_mesh(tmp_path / "m.obj"))
 
 
 def test_a_moving_mesh_that_is_flat_is_refused_by_name(tmp_path):
     pytest.importorskip("coal")
     flat = CUBE * (1.0, 1.0, 0.0)
     with pytest.raises(lw.ModelError, match=r"body 'plate': mesh .* is flat"):
-        lw.Collisions(on_a_body(write_obj(tmp_path / "flat.obj", points=flat)))
+        lw.Collisions(with_mesh(write_obj(tmp_path / "flat.obj", points=flat)))
     line = CUBE * (1.0, 1e-9, 1e-9)
     with pytest.raises(lw.ModelError, match="body 'plate'"):
-        lw.Collisions(on_a_body(write_obj(tmp_path / "line.obj", points=line)))
+        lw.Collisions(with_mesh(write_obj(tmp_path / "line.obj", points=line)))
     thin = CUBE * (1.0, 1.0, 1e-3)
-    assert lw.Collisions(on_a_body(write_obj(tmp_path / "thin.obj", points=thin))) is not None
+    assert lw.Collisions(with_mesh(write_obj(tmp_path / "thin.obj", points=thin))) is not None
 
 
 CAMPAIGN = """

@@ -1,4 +1,4 @@
-"""A hand feels what the body it holds rests on: contacts and joint limits of the last step, and how they answer it."""
+"""A hand feels what the body it holds rests on: contacts and joint limits of the last step, and their response to it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def lying_chain(links=6):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_hand_that_presses_a_body_onto_a_table_feels_the_table(kind):
-    """At rest it feels minus its own force; what it does more before the next snapshot, the table answers at once."""
+    """At rest it feels minus its own force; what it does more before the next snapshot, the table resists at once."""
     model = box_on_a_table(lw.Prismatic((0, 0, 1)))
     sim = simulate(kind, model, model.neutral(), lw.Contact())
     device = lw.haptics.Pointer()
@@ -85,7 +85,7 @@ def test_a_body_is_lifted_off_the_table():
     assert grasp.felt[5] == pytest.approx(-1.5 * G, rel=1e-6)
 
 
-def dense_answers(model, state, bodies):
+def dense_responses(model, state, bodies):
     """J M⁻¹ Jᵀ of bodies, 6 rows each in their frames, from the mass matrix: (6 m, 6 m)."""
     J = np.vstack([lw.body_jacobian(model, state, body) for body in bodies])
     return J @ np.linalg.solve(lw.mass_matrix(model, state), J.T)
@@ -112,8 +112,8 @@ def contact_rows(sim, poses):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_contacts_answer_as_the_mass_matrix_says(kind):
-    """A chain that lies on a table, held by two hands: joint reactions with the table's forces as they answer the hands."""
+def test_contacts_respond_as_the_mass_matrix_says(kind):
+    """A chain that lies on a table, held by two hands: joint reactions with the table's forces in response to the hands."""
     model = lying_chain()
     sim = simulate(kind, model, model.neutral(), lw.Contact(friction=0.8))
     devices = [lw.haptics.Pointer(), lw.haptics.Pointer()]
@@ -133,7 +133,7 @@ def test_contacts_answer_as_the_mass_matrix_says(kind):
     poses = lw.body_poses(model, sim.state)
     bodies, rows, others = contact_rows(sim, poses)
     held = [grasp.body for grasp in grasps]
-    K = dense_answers(model, sim.state, bodies + held)
+    K = dense_responses(model, sim.state, bodies + held)
     p = len(bodies)
     C = np.zeros((p, K.shape[0]))
     for r in range(p):
