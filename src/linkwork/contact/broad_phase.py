@@ -25,7 +25,7 @@ from linkwork.contact.listed_pairs import (
     may_go,
     note_left,
 )
-from linkwork.contact.narrow_phase import is_stepping, may_touch, narrow_of, touch_shapes
+from linkwork.contact.narrow_phase import is_stepping, list_contacts, may_touch, narrow_of
 from linkwork.contact.near_itself import (
     distance_known,
     distance_left,
@@ -307,6 +307,6 @@ def mark_bodies(finder, a, Ra, pa, Va, b, Rb, pb, Vb, reach):
     for s in range(table.first[a + 1], table.first[a + 2]):
         for t in range(table.first[b + 1], table.first[b + 2]):
             if may_touch(table, s, t):
-                gap = touch_shapes(narrow_of(finder), Side(s, Ra, pa, Va), Side(t, Rb, pb, Vb), reach)
+                gap = list_contacts(narrow_of(finder), Side(s, Ra, pa, Va), Side(t, Rb, pb, Vb), reach)
                 least = min(least, TRUSTED * gap)
     return least

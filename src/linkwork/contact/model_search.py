@@ -22,7 +22,7 @@ from linkwork.contact.broad_phase import (
 from linkwork.contact.contact_list import make_contacts, warm_start
 from linkwork.contact.geometry.boxes import CENTRE, HALF, REACH, boxes_apart
 from linkwork.contact.geometry.distance import make_scratch
-from linkwork.contact.near_world import touch_obstacle
+from linkwork.contact.near_world import list_obstacle
 from linkwork.contact.tables import (
     QUERY,
     THIN,
@@ -121,7 +121,7 @@ def search_world(finder, root):
         if top + 3 > finder.pairs.shape[0]:
             return False
         if is_own(volumes, k) and is_leaf:
-            touch_obstacle(finder, body_of(volumes, k), R, p, V, table.world_links[w, 2], reach)
+            list_obstacle(finder, body_of(volumes, k), R, p, V, table.world_links[w, 2], reach)
         elif is_own(volumes, k) or (not is_leaf and dot3(box_h, box_h) > dot3(half, half)):
             for c in range(2):
                 top += 1
@@ -155,7 +155,7 @@ def descend_plane(finder, plane):
         if low > margin_now(finder.query) + reach:
             continue
         if is_own(volumes, k):
-            touch_obstacle(finder, body_of(volumes, k), R, p, V, plane, reach)
+            list_obstacle(finder, body_of(volumes, k), R, p, V, plane, reach)
             continue
         if top + 3 > finder.pairs.shape[0]:
             return False

@@ -71,8 +71,8 @@ class Updates:
             counts[UNTIL_ASKED] = 0
         elif counts.item(UNTIL_ASKED):
             wants_all = keeps_all_joints(counts, every, evaluations, lambda: self.count_needed(tolerance, horizon))
-        touches = contact is not None and contact.touches
-        passes = passes or (touches and not is_asked and self._leaves_bound)
+        is_in_contact = contact is not None and contact.is_in_contact
+        passes = passes or (is_in_contact and not is_asked and self._leaves_bound)
         if is_wanted(sim):  # as before the first step
             passes = False
             self._get_ready()
@@ -84,7 +84,18 @@ class Updates:
                 contact.watch(timeout)
             return  # nothing is hidden, and nothing could change
         free = evaluations if may_be_all else 0.0
-        chosen = (MEASURES[sim.measure], tolerance, most, horizon, wants_all, passes, timeout, stepped, touches, free)
+        chosen = (
+            MEASURES[sim.measure],
+            tolerance,
+            most,
+            horizon,
+            wants_all,
+            passes,
+            timeout,
+            stepped,
+            is_in_contact,
+            free,
+        )
         if chosen != self._chosen:
             self._choice[: len(chosen)] = self._chosen = chosen  # the region itself adds the rest
         if not wants_all:

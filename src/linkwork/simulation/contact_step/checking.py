@@ -91,7 +91,7 @@ def products(system):
 def velocities_after(s, t, x, problem, limits):
     """v_after of contact bodies and near limits; λᵀu_free and ½ λᵀΔu, what impulses take and give of energy [J]."""
     first, second = 0.0, 0.0
-    m = t.counts[ca.SLOTS]
+    m = t.counts[ca.CONTACT_BODIES]
     for r in range(m):
         i = t.contact_bodies[r]
         change = to_world(load9(s.world, i, 0), load6(x.response, i, 0))

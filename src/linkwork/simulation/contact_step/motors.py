@@ -17,7 +17,7 @@ from linkwork.model.kernels.joint_kernels import helical_twist
 from linkwork.model.layout import COMPOUND, DOF, HELICAL, KIND, PARENT, Q, V
 from linkwork.simulation.constrained.calling import accelerate_closed
 from linkwork.simulation.constrained.constraints import constraints_of, is_constrained
-from linkwork.simulation.contact_step.arrays import SLOTS, contact_arrays_of, problem_of
+from linkwork.simulation.contact_step.arrays import CONTACT_BODIES, contact_arrays_of, problem_of
 from linkwork.simulation.contact_step.impulses import find_impulses
 from linkwork.simulation.contact_step.problem import assemble_problem, free_motion, near_limits, reassemble_problem
 from linkwork.simulation.contact_step.switching import note_evaluation, switch_motors
@@ -165,7 +165,7 @@ def add_impulses_on_joints(table, h, limits):
     t = contact_arrays_of(table)
     wrench = constraints_of(table).bias_up
     impulse = problem_of(table).impulse
-    m = t.counts[SLOTS]
+    m = t.counts[CONTACT_BODIES]
     for i in range(s.tree.shape[0]):
         store6(wrench, i, 0, ZERO6)
     for r in range(m):

@@ -93,7 +93,7 @@ def begin_euler(table, h):
     """`begin_and_find`. With contacts or limits, saturation of motors is found together with them (`motors`), and would be
     found twice. So it is found by forces alone only where there are none, now and in the last step."""
     counts = contact_arrays_of(table).counts
-    if not are_motors_limited(table) or counts[ca.SLOTS] + counts[ca.LIMITS] == 0:
+    if not are_motors_limited(table) or counts[ca.CONTACT_BODIES] + counts[ca.LIMITS] == 0:
         return begin_and_find(table, h, True, True)
     status, count = begin_and_find(table, h, True, False)
     if status == OK and count == 0 and any_changes_law(moving_of(table), h, moving_of(table).v):
@@ -141,7 +141,7 @@ def end_contact_step(table, h, status, count):
             status = solve_and_integrate(table, h, count, limits)
         else:
             t = contact_arrays_of(table)
-            t.counts[ca.SLOTS], t.counts[ca.LIMITS] = 0, 0
+            t.counts[ca.CONTACT_BODIES], t.counts[ca.LIMITS] = 0, 0
             status = end_without_contact(table, h)
     if status == OK:
         status = close_any(table)

@@ -46,7 +46,7 @@ ROOM = 0.7  # of a tolerance on a sum is spent on what stays closed, the rest on
 # Entries of `settings`, by which an update chooses, in this order.
 # PASSES: the bound of this update is not measured: another one follows before anyone can ask for it, or it is found when
 # that happens. TIMEOUT: BREAK_TIMEOUT and UPDATE_TIMEOUT of contacts.
-# STEPPED: steps were made since the last update. TOUCHES: something is touched. What would move were all joints free and
+# STEPPED: steps were made since the last update. IN_CONTACT: something is touched. What would move were all joints free and
 # nothing there to hold it gets no turn then: a chain that lies on a table would never come to rest.
 # EVALUATIONS: of accelerations until the next update, where all joints may be active if that costs less; 0 where not.
 # READY: what ASSEMBLE has left to do: everything; nothing; all biases, for loads are others and opened nodes; or
@@ -54,7 +54,7 @@ ROOM = 0.7  # of a tolerance on a sum is spent on what stays closed, the rest on
 # CLOSED: nodes that may get columns and factor. WAITING: how many were left for later, written by the update.
 # ASKED: whether updates between steps measure their bound while something is touched; see `updates`.
 # LATER: an update that has to measure its bound once more leaves that, and what follows, to FINISH. PENDING: it did.
-MEASURE, TOLERANCE, MOST, HORIZON, WANTS_ALL, PASSES, TIMEOUT, STEPPED, TOUCHES, EVALUATIONS = range(10)
+MEASURE, TOLERANCE, MOST, HORIZON, WANTS_ALL, PASSES, TIMEOUT, STEPPED, IN_CONTACT, EVALUATIONS = range(10)
 READY, CLOSED, WAITING, ASKED, LATER, PENDING = range(10, 16)
 SETTINGS = 16
 ALL_AT_ONCE = 2.0**62  # in the place of CLOSED
@@ -330,7 +330,7 @@ def choose(plan, mechanism, c, run, reduced, settings):
     sort_open(run.opened, run.heap[run.counts[ws.HEAP_COUNT] :], run.counts)
     limit = hidden_limit(run, measure, tolerance)
     find_speeds(plan, mechanism, c, run, settings[HORIZON])
-    if settings[TOUCHES] != 0.0:
+    if settings[IN_CONTACT] != 0.0:
         keep_squeezing(plan, mechanism, c, run, reduced)
     if most == NO_LIMIT:
         forget_turns(run)
@@ -339,7 +339,7 @@ def choose(plan, mechanism, c, run, reduced, settings):
         choose_by_tolerance(plan, run, limit, settings[HORIZON])
     else:
         run.counts[ws.SETTLED] = 0
-        if settings[TOUCHES] != 0.0:
+        if settings[IN_CONTACT] != 0.0:
             forget_turns(run)
         elif settings[STEPPED] != 0.0:
             update_turns(plan, mechanism, run, settings[HORIZON])

@@ -48,7 +48,7 @@ STILL = 10.0  # times the tolerance of impulses, of the velocities that they mak
 def solve_contacts(table, h, limits, what):
     """law="coupled". what: IMPULSES of a step, into problem.impulse, contacts.impulse, system.report; or PUSH, of a step
     that is solved, into problem.push. True if it converged."""
-    count = problem_of(table).slot.shape[0]
+    count = problem_of(table).body_number.shape[0]
     if what == ca.PUSH:
         push_apart(table, h, count, limits)
         return True
@@ -267,21 +267,21 @@ def gather(table, count, limits, impulse, out):
     for c in range(count):
         f = impulse_of(w, c)
         for side in range(2):
-            slot = problem.slot[c, side]
-            if slot >= 0:
+            body_number = problem.body_number[c, side]
+            if body_number >= 0:
                 g = f if side == 0 else scale3(-1.0, f)
                 n = cross3(load3(w.arm, c, 3 * side), g)
                 for e in range(3):
-                    out[6 * slot + e] += n[e]
-                    out[6 * slot + 3 + e] += g[e]
+                    out[6 * body_number + e] += n[e]
+                    out[6 * body_number + 3 + e] += g[e]
     for k in range(limits):
         out[problem.limit_at[k]] += problem.limit[k, SIGN] * impulse[3 * count + k]
     for k in range(w.counts[LOOP_ROWS]):
         for side in range(2):
-            slot = problem.loop_slot[k, side]
-            if slot >= 0:
+            body_number = problem.loop_body_number[k, side]
+            if body_number >= 0:
                 for e in range(6):
-                    out[6 * slot + e] += problem.loop_row[k, 6 * side + e] * impulse[3 * count + limits + k]
+                    out[6 * body_number + e] += problem.loop_row[k, 6 * side + e] * impulse[3 * count + limits + k]
 
 
 @routine

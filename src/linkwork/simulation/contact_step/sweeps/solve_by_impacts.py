@@ -15,7 +15,7 @@ def solve_contacts_by_impacts(table, h, limits, what):
     w = sweeps_of(table)
     problem = problem_of(table)
     system = system_of(table)
-    count = problem.slot.shape[0]
+    count = problem.body_number.shape[0]
     if what == ca.PUSH:
         push_apart(table, h, count, limits)
         return True
