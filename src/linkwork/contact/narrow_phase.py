@@ -367,24 +367,24 @@ def drop_doubles(contacts, first):
     """Neighbouring triangles see the same point: of contacts at one place the nearest stays; at most eight are kept."""
     data, number = contacts.data, contacts.number
     count = number[COUNT]
-    kept = first
+    listed = first
     for i in range(first, count):
         double = -1
-        for j in range(first, kept):
+        for j in range(first, listed):
             d = sub3(load3(data, i, POINT), load3(data, j, POINT))
             if dot3(d, d) < 1e-6 * data[i, SIZE] * data[i, SIZE]:
                 double = j
-        if double < 0 and kept - first >= MESH_POINTS:  # the list is full: the farthest makes room
+        if double < 0 and listed - first >= MESH_POINTS:  # the list is full: the farthest makes room
             double = first
-            for j in range(first, kept):
+            for j in range(first, listed):
                 if data[j, GAP] > data[double, GAP]:
                     double = j
         if double < 0:
-            copy_contact(contacts, i, kept)
-            kept += 1
+            copy_contact(contacts, i, listed)
+            listed += 1
         elif data[i, GAP] < data[double, GAP]:
             copy_contact(contacts, i, double)
-    number[COUNT] = kept
+    number[COUNT] = listed
 
 
 @inlined

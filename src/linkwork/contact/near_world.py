@@ -203,7 +203,7 @@ def shape_of(table, w):
 
 
 @routine
-def list_near(finder, body, R, p, V, w, clear, reach):
+def list_if_near(finder, body, R, p, V, w, clear, reach):
     """Contacts of the shapes of one body with obstacle w, whose box is `clear` away; a lower bound of their distance."""
     if clear > finder.query[MARGIN] + reach:
         return clear
@@ -294,7 +294,7 @@ def list_all(finder, k, R, p, V, reach, travelled, base):
     for i in range(table.planes.shape[0]):
         w = boxes + i
         clear = obstacle_clearance(R, centre, h, around, table, w)
-        clear = list_near(finder, body, R, p, V, w, clear, reach)
+        clear = list_if_near(finder, body, R, p, V, w, clear, reach)
         first, second, third = among_nearest(first, second, third, clear, w)
     stack[base, 1] = 0
     top = base if boxes > 0 else base - 1
@@ -308,7 +308,7 @@ def list_all(finder, k, R, p, V, reach, travelled, base):
             stack[top + 1, 1], stack[top + 2, 1] = table.world_links[w, 0], table.world_links[w, 1]
             top += 2
             continue
-        clear = list_near(finder, body, R, p, V, w, clear, reach)
+        clear = list_if_near(finder, body, R, p, V, w, clear, reach)
         first, second, third = among_nearest(first, second, third, clear, w)
     volumes.nearest[body, 0], volumes.nearest[body, 1] = first[1], second[1]
     volumes.planes[body, 3], volumes.planes[body, 7] = math.inf, math.inf

@@ -47,7 +47,7 @@ def not_negative(value: Any, what: str, finite: bool = False) -> float:
     return number
 
 
-def whole(value: Any, least: int, what: str) -> int:
+def integer(value: Any, least: int, what: str) -> int:
     """A whole number ≥ least that can be counted to."""
     if type(value) is int and least <= value <= MOST:
         return value

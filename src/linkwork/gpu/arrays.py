@@ -117,7 +117,7 @@ def pose_matrices(flat: Any, backend: Any) -> Any:
     return T
 
 
-def kept(value: Any) -> Any:
+def owned_copy(value: Any) -> Any:
     """A copy, which stays as it is when the caller goes on with the array."""
     if value is None or not hasattr(value, "shape"):
         return value

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from linkwork.core.checks import choice, dimensions, numbers, shown, whole
+from linkwork.core.checks import choice, dimensions, integer, numbers, shown
 from linkwork.core.messages.progress import progress_bar
 from linkwork.core.units import FORCE_IN_PN
 from linkwork.errors import ModelError, StateError
@@ -121,7 +121,7 @@ def load(
     checks.flags(relax=relax, waters=waters, ions=ions, ends=ends, omega=omega, hydrogens=hydrogens)
     checks.acidity(ph)
     checks.seed_of(seed)
-    whole(model, 1, "model")
+    integer(model, 1, "model")
     force_field = checks.force_field_of(force_field)
     wanted = None if chains is None else checks.chain_names(chains)
     span = None if residues is None else checks.residue_range(residues)

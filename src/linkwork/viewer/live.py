@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.core.checks import shown, whole
+from linkwork.core.checks import integer, shown
 from linkwork.core.units import force, unit
 from linkwork.errors import LinkworkError, StateError
 from linkwork.simulation.base import LinkageSimulation
@@ -115,7 +115,7 @@ class Live(Player):
 
     def step(self, n: int = 1) -> None:
         """n steps, now; pauses first."""
-        n = whole(n, 1, "n")
+        n = integer(n, 1, "n")
         if n > MOST_STEPS:
             raise StateError(f"n is {shown(n)}; at most {MOST_STEPS:,} steps are made at a time.")
         self.pause()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from linkwork.adaptive.workspace import CHANGED
 from linkwork.core.arrays import IntArray
-from linkwork.core.checks import positive, whole
+from linkwork.core.checks import integer, positive
 from linkwork.errors import LinkworkError
 from linkwork.simulation import moving as mv
 
@@ -23,7 +23,7 @@ def advance_with_updates(sim: AdaptiveDynamics, advance: Advance, h: float, n: i
 
     Raises StateError where a step cannot be made, at the last good one.
     """
-    left, every = n, whole(sim.update_every, 1, "update_every")
+    left, every = n, integer(sim.update_every, 1, "update_every")
     if sim._tree.run.counts.item(CHANGED):
         sim._region.renew()
     is_alone = not sim._forces.are_any

@@ -24,7 +24,7 @@ from linkwork.adaptive.dynamics.region.floor import (
 from linkwork.adaptive.dynamics.report import AdaptiveReport, give_bound
 from linkwork.adaptive.measures import MEASURES, NO_LIMIT
 from linkwork.adaptive.workspace import ACTIVE_COUNT, JOINT_COUNT, UNTIL_ASKED
-from linkwork.core.checks import not_negative, positive, whole
+from linkwork.core.checks import integer, not_negative, positive
 from linkwork.simulation.moving import OK
 
 if TYPE_CHECKING:
@@ -61,9 +61,9 @@ class Updates:
         """Chooses the active region. passes: another update is sure to follow before anyone can ask for the bound."""
         sim, contact = self._sim, self._contact
         sim._region.complete_update()
-        most = NO_LIMIT if sim.max_active_joints is None else whole(sim.max_active_joints, 0, "max_active_joints")
+        most = NO_LIMIT if sim.max_active_joints is None else integer(sim.max_active_joints, 0, "max_active_joints")
         tolerance = 0.0 if sim.tolerance is None else not_negative(sim.tolerance, "tolerance")
-        counts, every = sim._tree.run.counts, whole(sim.update_every, 1, "update_every")
+        counts, every = sim._tree.run.counts, integer(sim.update_every, 1, "update_every")
         evaluations = every * EVALUATIONS.get(sim.integrator, 1.0)
         wants_all = tolerance == 0.0 and most >= sim._counted
         may_be_all = not wants_all and most >= sim._counted
@@ -211,7 +211,7 @@ class Updates:
             return False
         if not contact.arrays.calls[-1] or sim._region.are_waiting:  # the first step finds the kernels that steps call
             return False
-        return whole(most, 0, "max_active_joints") < sim._counted and not is_wanted(sim)
+        return integer(most, 0, "max_active_joints") < sim._counted and not is_wanted(sim)
 
     def begin_in_steps(self, h: float, every: int) -> None:
         """Before steps of h [s], of a call that `end_in_steps` is to follow."""

@@ -39,7 +39,7 @@ from linkwork.adaptive.quasi_statics.settling import settle_in_place
 from linkwork.adaptive.quasi_statics.solve import advance
 from linkwork.assembly.numbering import node_depths
 from linkwork.core.arrays import FloatArray, IntArray
-from linkwork.core.checks import not_negative, one_of, positive, whole
+from linkwork.core.checks import integer, not_negative, one_of, positive
 from linkwork.core.messages.deprecation import old_attribute, once_positional
 from linkwork.core.units import unit
 from linkwork.dynamics.inputs import as_model, as_state, explain_failure
@@ -97,7 +97,9 @@ class QuasiStatics(LinkageSimulation):
         one_of(measure, MEASURES, "measure")
         self.measure = measure
         self.tolerance = None if tolerance is None else not_negative(tolerance, "tolerance", finite=True)
-        self.max_active_joints = None if max_active_joints is None else whole(max_active_joints, 1, "max_active_joints")
+        self.max_active_joints = (
+            None if max_active_joints is None else integer(max_active_joints, 1, "max_active_joints")
+        )
         self.deadline = None if deadline is None else positive(deadline, "deadline")
         q, v = as_state(model, state)
         if v.any():
@@ -182,7 +184,7 @@ class QuasiStatics(LinkageSimulation):
 
         A step that fails is taken back: those before it stay, and `steps_done` and `time` say how many they are.
         """
-        steps, length = whole(n, 1, "the number of steps"), positive(h, "h")
+        steps, length = integer(n, 1, "the number of steps"), positive(h, "h")
         if self.deadline is None and self._forces.field is None and not self.model.is_constrained:
             return self._many(steps, length)
         for _ in range(steps):

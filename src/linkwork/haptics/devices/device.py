@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork.core.arrays import FloatArray
-from linkwork.core.checks import numbers, shown, whole
+from linkwork.core.checks import integer, numbers, shown
 from linkwork.core.messages.describe import described, tabled
 from linkwork.errors import StateError
 
@@ -59,7 +59,7 @@ class Pointer:
         """Puts the device somewhere [m], and turns it (quaternion w, x, y, z) if a rotation is given."""
         x = place(position, "position")
         turned = self._reading.rotation if rotation is None else unit_quaternion(rotation)
-        self._reading = Reading(x, turned, whole(buttons, 0, "buttons"))
+        self._reading = Reading(x, turned, integer(buttons, 0, "buttons"))
 
     def read(self) -> Reading:
         return self._reading

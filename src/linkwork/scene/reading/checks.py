@@ -65,7 +65,7 @@ def friction(value: Any, path: KeyPath, faults: Faults) -> Any:
     return number(0.0)(value, path, faults)
 
 
-def whole(low: int = 0, high: int | None = None) -> Check:
+def integer(low: int = 0, high: int | None = None) -> Check:
     def fits(value: Any) -> bool:
         return (
             isinstance(value, int) and not isinstance(value, bool) and low <= value <= (value if high is None else high)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork.core.arrays import FloatArray, IntArray
-from linkwork.core.checks import positive, shown, whole
+from linkwork.core.checks import integer, positive, shown
 from linkwork.core.messages.describe import html_table, quoted
 from linkwork.core.messages.names import did_you_mean
 from linkwork.core.uncopied import Uncopied
@@ -186,7 +186,7 @@ class Actuators(Uncopied):
 
     def step(self, h: float, n: int = 1) -> Any:
         """Moves the simulation on by n steps of h [s]; activations follow their controls. Returns its last report."""
-        h, n = positive(h, "h"), whole(n, 1, "the number of steps")
+        h, n = positive(h, "h"), integer(n, 1, "the number of steps")
         if not self._lag.any():
             self.update()
             return self.sim.step(h, n)

@@ -139,7 +139,7 @@ class MovingLinkage:
             {"q": moving.q, "v": moving.v}
             if self._is_model
             else {
-                "loop_forces": self.constraints.acting,
+                "loop_forces": self.constraints.loop_wrenches,
                 "coupling_forces": self.constraints.coupling,
             }
         )
@@ -174,5 +174,5 @@ class MovingLinkage:
         self.arrays.counts[mv.COMPOSITES_READY] = 0
         if self.model.is_constrained:
             self.constraints.z[...] = loop_plan(self.model).joints.neutral().q
-            self.constraints.acting[...], self.constraints.coupling[...] = 0.0, 0.0
+            self.constraints.loop_wrenches[...], self.constraints.coupling[...] = 0.0, 0.0
         self.has_noted = False

@@ -277,14 +277,14 @@ def sum_up_hidden(plan, mechanism, run, region):
     """
     total = 0.0
     largest = 0.0
-    whole = 0.0
+    root_value = 0.0
     for k in range(run.counts[ws.OPEN_COUNT]):
         node = run.opened[k]
         if plan.nodes[node, UP] < 0:
-            whole = run.value[node]
+            root_value = run.value[node]
             if run.flag[node] & region == 0:
-                total = whole
-                largest = whole
+                total = root_value
+                largest = root_value
         if run.flag[node] & region:
             if carries_joint(plan, node) and run.waits[plan.nodes[node, INDEX]] != 0:
                 own = own_part(plan, mechanism, run, node)
@@ -297,7 +297,7 @@ def sum_up_hidden(plan, mechanism, run, region):
                     largest = max(largest, run.value[child])
     run.metric_sums[ws.SUM_QUEUE] = total
     run.metric_sums[ws.MAX_QUEUE] = largest
-    run.metric_sums[ws.SUM_JOINT] = max(0.0, whole - total)
+    run.metric_sums[ws.SUM_JOINT] = max(0.0, root_value - total)
 
 
 @routine

@@ -42,7 +42,7 @@ def evaluate_in_solvent(tables, own_tables, poses, out):
     status = sum_integrals(pairs, work, solvent, own)
     if status != FIELD_OK:
         return 0.0, status
-    energy = own.kept[0] + find_radii(work, solvent, own)
+    energy = own.constant_energy[0] + find_radii(work, solvent, own)
     refresh_curves(work, solvent, own)
     energy += pairs_in_solvent(pairs, work, solvent, own)
     energy += screening_of_kin(pairs, work, solvent, own)
