@@ -343,7 +343,7 @@ class FullDynamics(Dynamics):
 
     def _joints_changed(self, joints: IntArray) -> None:
         counts = self._moving.arrays.counts
-        counts[mv.MOTORS] = len(self._joints.driven)
+        counts[mv.MOTORS] = len(self._joints.motor_joints)
         counts[mv.LIMITED] = max(counts[mv.LIMITED], self._joints.has_friction)
 
     def _coordinates_of_joints(self) -> FloatArray:

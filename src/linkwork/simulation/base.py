@@ -121,7 +121,7 @@ class LinkageSimulation(Loaded, TakesTurns):
         rows: list[tuple[str, object]] = [
             ("model", repr(self.model)),
             ("time", f"{self.time:g} {unit('s', self.units)} after {self.steps_done:,} steps"),
-            ("loads", f"{len(self.loads)} on bodies, {len(self._joints.driven)} motors"),
+            ("loads", f"{len(self.loads)} on bodies, {len(self._joints.motor_joints)} motors"),
             *((name.replace("_", " "), value) for name, value in chosen.items()),
         ]
         return html_table(type(self).__name__, rows, "lw.view(sim) runs it in 3-D")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def settle_in_place(sim: QuasiStatics, tolerance: float | None, max_sweeps: int) -> SettleReport | FieldReport:
     """See `QuasiStatics.settle`."""
     loads, joints = sim.view.loads, sim.view.joints
-    if joints.driven:
+    if joints.motor_joints:
         raise StateError("settle does not know motors; clear them, or give the joints springs and rest positions.")
     rest: Settled | FieldRest
     if sim.field is None:

@@ -216,12 +216,12 @@ class Motors(TakesTurns):
         inputs = self._inputs
         if self._engaged == inputs.engaged_version:
             return
-        fresh = [k for k, name in enumerate(self.joints) if name not in inputs.driven]
+        fresh = [k for k, name in enumerate(self.joints) if name not in inputs.motor_joints]
         if fresh:
             new = Motors(self._sim, self._bodies[fresh])
             inputs.motor[new._rows] = 0.0
             inputs.motor[new._rows, M_POSITION] = self._sim._coordinates_of_joints()[new._coordinates]
-            inputs.driven.update(new.joints)
+            inputs.motor_joints.update(new.joints)
         self._engaged = inputs.engaged_version
 
     # ---------------------------------------------------------------------------------------------------------------- shown

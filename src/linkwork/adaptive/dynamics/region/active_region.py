@@ -313,7 +313,7 @@ class ActiveRegion:
     def count_motors(self) -> None:
         """How many motors there are, and whether any acts within limits."""
         counts = self.moving.arrays.counts
-        counts[mv.MOTORS] = len(self._joints.driven)
+        counts[mv.MOTORS] = len(self._joints.motor_joints)
         counts[mv.LIMITED] = max(counts[mv.LIMITED], self._joints.has_friction)
 
     def forget_update(self) -> None:

@@ -96,8 +96,8 @@ def velocity_ahead(plan, mechanism, c, run, node, i, d, horizon):
         damping += mechanism.dof[j, DAMPING]
         o = plan.block[node] + (JOIN_L if plan.nodes[node, NODE_KIND] == JOIN else HANG_L)
         n = c.node_data[o + L_N]
-        resistance = n * horizon * (damping + horizon * stiffness)
-        acceleration = (acceleration - n * horizon * stiffness * v) / (1.0 + resistance)
+        added_inertia = n * horizon * (damping + horizon * stiffness)
+        acceleration = (acceleration - n * horizon * stiffness * v) / (1.0 + added_inertia)
     return v + horizon * acceleration
 
 

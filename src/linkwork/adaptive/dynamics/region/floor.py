@@ -175,7 +175,7 @@ def _by_aba(sim: AdaptiveDynamics, wrenches: FloatArray) -> tuple[FloatArray | N
     n, nv = model.n_bodies, model.nv
     qdd, work, dof_work = np.empty(nv), np.empty((n, BODY_WORK)), np.empty((nv, DOF_WORK))
     effort = np.ascontiguousarray(run.effort)
-    if sim._joints.driven:
+    if sim._joints.motor_joints:
         parts = sim._tree.present_efforts()
         effort = parts[:, BY_GIVEN] + parts[:, BY_MOTOR]
     _, bad = aba(*model.arrays, run.q, run.v, effort, wrenches, work, dof_work, qdd)

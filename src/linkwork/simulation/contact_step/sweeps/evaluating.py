@@ -18,11 +18,11 @@ from linkwork.simulation.contact_step.sweeps.memory import (
     CHANGED,
     CONVEX,
     COULOMB,
+    LARGEST_SPEED,
     LEAD,
     LOOP_ROWS,
     ROUNDED,
     SETS,
-    TOP_SPEED,
 )
 from linkwork.simulation.contact_step.sweeps.points import all_rows
 from linkwork.spatial.memory import store9
@@ -185,7 +185,7 @@ def breach(table, count, limits, impulse, u):
     Where there is none yet, what would stop the contacts that approach counts instead.
     """
     w = sweeps_of(table)
-    largest, given, needed, met = 0.0, 0.0, 0.0, ROUNDED * w.scales[TOP_SPEED]
+    largest, given, needed, met = 0.0, 0.0, 0.0, ROUNDED * w.scales[LARGEST_SPEED]
     for c in range(count):
         r = 3 * c
         if w.tangents[c] >= 0:
