@@ -75,7 +75,7 @@ def inverse_dynamics(model: Model, state: State, x: Variables) -> Complex:
 
 
 def rest_change(model: Model, state: State, x: Variables) -> NDArray[np.float64]:
-    """How coordinates at rest (along the tangent) follow imaginary parts of x, with `x.forcing` the efforts; shape (nv,).
+    """How coordinates at rest (along the tangent) follow imaginary parts of x; `x.forcing`: the efforts; shape (nv,).
 
     ID(q, 0, 0) = τ at the state: one Newton step from there is exact to the first order.
     """

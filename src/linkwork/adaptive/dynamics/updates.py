@@ -188,7 +188,7 @@ class Updates:
 
     @property
     def _leaves_bound(self) -> bool:
-        """Whether an update while something is touched leaves its bound to whoever asks for it later (`floor.bound_now`).
+        """Whether an update while something touches leaves its bound until it is asked for (`floor.bound_now`).
 
         `aba`, which tells it then, knows of nothing that holds joints. Without touch the bound has a part in the choice of
         joints that get a turn.

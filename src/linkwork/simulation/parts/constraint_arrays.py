@@ -1,4 +1,4 @@
-"""Makes the arrays of the constraints of a model (`simulation.constrained.constraints`); refuses states with open loops."""
+"""Makes the arrays of constraints of a model (`simulation.constrained.constraints`); refuses states with open loops."""
 
 from __future__ import annotations
 

@@ -46,13 +46,13 @@ ROOM = 0.7  # of a tolerance on a sum is spent on what stays closed, the rest on
 # Entries of `settings`, by which an update chooses, in this order.
 # PASSES: the bound of this update is not measured: another one follows before anyone can ask for it, or it is found when
 # that happens. TIMEOUT: BREAK_TIMEOUT and UPDATE_TIMEOUT of contacts.
-# STEPPED: steps were made since the last update. IN_CONTACT: something is touched. What would move were all joints free and
+# STEPPED: steps were made since the last update. IN_CONTACT: something touches. What would move were all joints free and
 # nothing there to hold it gets no turn then: a chain that lies on a table would never come to rest.
 # EVALUATIONS: of accelerations until the next update, where all joints may be active if that costs less; 0 where not.
 # READY: what ASSEMBLE has left to do: everything; nothing; all biases, for loads are others and opened nodes; or
 # biases of nodes that are DIRTY.
 # CLOSED: nodes that may get columns and factor. WAITING: how many were left for later, written by the update.
-# ASKED: whether updates between steps measure their bound while something is touched; see `updates`.
+# ASKED: whether updates between steps measure their bound while something touches; see `updates`.
 # LATER: an update that has to measure its bound once more leaves that, and what follows, to FINISH. PENDING: it did.
 MEASURE, TOLERANCE, MOST, HORIZON, WANTS_ALL, PASSES, TIMEOUT, STEPPED, IN_CONTACT, EVALUATIONS = range(10)
 READY, CLOSED, WAITING, ASKED, LATER, PENDING = range(10, 16)
