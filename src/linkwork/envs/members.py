@@ -12,7 +12,7 @@ from linkwork.core.bundles import describe
 from linkwork.core.calls import address_of
 from linkwork.core.turns import turn_of
 from linkwork.dynamics.inputs import UNIT_TOLERANCE, as_array, as_state
-from linkwork.envs.acting import HALF, LOOK, MIDDLE, ActingArrays, MemberArrays, act, begin_one, is_state
+from linkwork.envs.member_steps import HALF, LOOK, MIDDLE, ActingArrays, MemberArrays, act, begin_one, is_state
 from linkwork.envs.task import Task
 from linkwork.errors import StateError
 from linkwork.full.simulation import FullDynamics

@@ -283,7 +283,7 @@ class FullDynamics(Dynamics):
             self._forces.record_efforts(h)
         elif self._implicit is not None:
             note_euler_step(self._moving.table, h)
-        self._moving.has_noted = status == mv.OK
+        self._moving.has_recorded = status == mv.OK
         if status != mv.OK:
             with given_in(self.units):
                 cause = fault or self._explain_contact(status)
@@ -351,7 +351,7 @@ class FullDynamics(Dynamics):
 
     def _parts_of_efforts(self) -> FloatArray:
         moving = self._moving.arrays
-        if self._moving.has_noted:
+        if self._moving.has_recorded:
             return moving.applied_efforts
         self._forces.refresh()
         forces = JointForces(*(getattr(moving, name) for name in JointForces._fields))

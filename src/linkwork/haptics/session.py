@@ -2,8 +2,8 @@
 
 Simulation → coupling: a snapshot of how the bodies held respond. Coupling → simulation: what the hands do, as loads on
 those bodies. Device ↔ coupling: poses and forces. All of it goes through mailboxes (`seqlock`), so that no loop waits
-for another. The loops run on threads by the clock (`start`), or one after the other in virtual time (`run`), with the same
-tick.
+for another. The loops run on threads by the clock (`start`), or one after the other in virtual time (`run`), with the
+same tick.
 """
 
 from __future__ import annotations

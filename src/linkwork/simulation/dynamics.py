@@ -243,7 +243,7 @@ class Dynamics(LinkageSimulation):
         kinetic = now.kinetic if contact is None else max(now.kinetic, self._moving.largest_kinetic)
         # What begins inside something is pushed out; of that, the watch may have begun a margin too early.
         pushed = 0.0 if contact is None else contact.margin * contact.weight
-        gain = self._energy_watch.look(kinetic, now.total, pushed)
+        gain = self._energy_watch.check(kinetic, now.total, pushed)
         if gain:
             with given_in(self.units):
                 self._energy_watch.warn(gain, self.integrator)

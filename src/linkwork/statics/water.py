@@ -180,13 +180,13 @@ def _went(
 ) -> float:
     """Goes on by a part of the step `balance.x`, loops closed; returns the unbalanced efforts there, or infinity, without
     having moved, where loops stay open."""
-    balance.look(balance.x, part)
+    balance.place_trial(balance.x, part)
     if closed is None:
         balance.accept()
     else:
         system = closed.close(closing)
         if system is None:  # soft motions do not close loops: the next step will
-            balance.look(balance.x, part)
+            balance.place_trial(balance.x, part)
             system = closed.system_at_trial()
             if not float(np.abs(system.gap).max(initial=0.0)) <= MOST_OPEN * balance.scales.length:
                 return np.inf

@@ -82,13 +82,13 @@ def _some_steps(
 
 def _after_steps(sim: AdaptiveDynamics, status: int, every: int, fault: LinkworkError | None) -> None:
     """What follows from how some steps ended: an update, more room for contacts, or the error that says why."""
-    sim._moving.has_noted = True
+    sim._moving.has_recorded = True
     if status == mv.OK:
         return
     if status == mv.CONTACTS_CHANGED or status == mv.CONTACTS_BEGIN:
         sim._since_update = every
         return
-    sim._moving.has_noted = False
+    sim._moving.has_recorded = False
     if status == mv.CONTACTS_GROW:
         sim._moving.grow()
         sim._moving.describe_again()

@@ -237,5 +237,5 @@ class Updates:
             if sim._is_proven and not sim._region.is_pending:
                 self._known = asked_of(sim), form_floor(sim, nothing_hidden=False)
         if failed:
-            sim._moving.has_noted = False
+            sim._moving.has_recorded = False
             sim._fail(status, status)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from linkwork.adaptive.quasi_statics.simulation import QuasiStatics
 
 
-def meet_loops(sim: QuasiStatics, h: float) -> None:
+def solve_cut_forces(sim: QuasiStatics, h: float) -> None:
     """Sets the wrenches of all loops for a step of h [s], or for a solve where h is 0. Coefficients must be up to date."""
     run, data, leaf = sim._tree.run, sim._tree.paths(), sim._tree.plan.leaf
     loops = loop_plan(sim.model)

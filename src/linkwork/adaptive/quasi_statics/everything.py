@@ -309,8 +309,8 @@ def close_if_cheap(table, measure, tolerance):
         return
     for node in range(count - 1, -1, -1):
         up = plan.nodes[node, UP]
-        quiet = run.value[node] <= limit and run.required_open[node] == 0 and up >= 0
-        if quiet or (up >= 0 and run.flag[up] & ws.CLOSING and run.required_open[node] == 0):
+        may_close = run.value[node] <= limit and run.required_open[node] == 0 and up >= 0
+        if may_close or (up >= 0 and run.flag[up] & ws.CLOSING and run.required_open[node] == 0):
             run.flag[node] |= ws.CLOSING
     counts[IS_EVERYTHING] = 0
     counts[SINCE] = 0

@@ -19,7 +19,7 @@ from linkwork.adaptive.measures import ABSOLUTE_JOINT, DEFAULT_MEASURE, DEFAULT_
 from linkwork.adaptive.metric.delicate import is_delicate
 from linkwork.adaptive.quasi_statics.checkpoint import OpenNodes
 from linkwork.adaptive.quasi_statics.comparison import Comparison
-from linkwork.adaptive.quasi_statics.cut_forces import meet_loops
+from linkwork.adaptive.quasi_statics.cut_forces import solve_cut_forces
 from linkwork.adaptive.quasi_statics.deadline import Pace, open_until, step_within_deadline
 from linkwork.adaptive.quasi_statics.everything import BY_ABA, allocate_everything
 from linkwork.adaptive.quasi_statics.field_loads import FieldLoads
@@ -164,7 +164,7 @@ class QuasiStatics(LinkageSimulation):
         goal = self.tolerance if tolerance is None else not_negative(tolerance, "tolerance", finite=True)
         self._steps_since_floor = FLOOR_EVERY
         self._measured_floor[SOLVES] += 1.0
-        self._meet_forces(0.0)
+        self._update_forces(0.0)
         reached, joints, updated = self._solve_once(goal, started)
         return report_of(self, reached, joints, updated, goal)
 
@@ -194,7 +194,7 @@ class QuasiStatics(LinkageSimulation):
                 report = step_within_deadline(self, length, self.deadline)
         return report
 
-    def _meet_forces(self, h: float) -> None:
+    def _update_forces(self, h: float) -> None:
         """Before a solve: the field, and the forces of loops, with coefficients brought up to date by a solve that leaves
         everything closed."""
         if self._forces.load_all():
@@ -202,7 +202,7 @@ class QuasiStatics(LinkageSimulation):
         if self.model.is_constrained:
             bad, *_ = advance(self._tree.table, 1, 0.0, ABSOLUTE_JOINT, math.inf, NO_LIMIT, 0, False)
             self._check(bad)
-            meet_loops(self, h)
+            solve_cut_forces(self, h)
 
     def advance(self, h: float, n: int = 1) -> None:
         """`step`, its report left out."""
@@ -228,7 +228,7 @@ class QuasiStatics(LinkageSimulation):
 
     def _many(self, steps: int, h: float) -> QuasiStaticsReport:
         """Solves, each followed by a step of h [s], without looking at the clock; one of them under a field or loops."""
-        self._meet_forces(h)
+        self._update_forces(h)
         asked, measure = self._asked(self.tolerance), MEASURES[self.measure]
         bad, done, reached, joints, updated = advance(
             self._tree.table, steps, h, measure, asked, self._budget, NO_LIMIT, self._may_be_full

@@ -100,7 +100,7 @@ class EulerStep(StepMap):
     ) -> StepGradients:
         """Gradients before the step from those after it, by_q (along the tangent there) and by_v, each (nv,)."""
         h, laws = self.h, self.laws
-        total = effort + laws.look(before, after.v)
+        total = effort + laws.set_laws(before, after.v)
         wrenches = self.loads.wrenches(before)
         contact = self.contact_impulses(before, after, seen)
         fast = None
@@ -195,7 +195,7 @@ class EulerStep(StepMap):
         """The matrices times a change of q, v and efforts, (3 nv,), without them; (2 nv,)."""
         nv, h, tree = self.model.nv, self.h, self.model.arrays.tree
         dq, dv, dtau = (np.ascontiguousarray(part) for part in np.split(change, 3))
-        total, wrenches = effort + self.laws.look(before, after.v), self.loads.wrenches(before)
+        total, wrenches = effort + self.laws.set_laws(before, after.v), self.loads.wrenches(before)
         stepped = self.laws.stepped
         v = before.v + h * forward_dynamics(stepped, before, total, wrenches)
         faster = dv + h * forward.jvp(stepped, before, total, wrenches, dq=dq, dv=dv, deffort=dtau)
@@ -206,7 +206,7 @@ class EulerStep(StepMap):
     def matrices(self, before: State, after: State, effort: FloatArray) -> Linearized:
         """The step as matrices, from those of forward dynamics."""
         nv, h, tree = self.model.nv, self.h, self.model.arrays.tree
-        total, wrenches = effort + self.laws.look(before, after.v), self.loads.wrenches(before)
+        total, wrenches = effort + self.laws.set_laws(before, after.v), self.loads.wrenches(before)
         J = jacobians(forward_dynamics, self.laws.stepped, before, total, wrenches)
         v = before.v + h * forward_dynamics(self.laws.stepped, before, total, wrenches)
         one, none = np.eye(nv), np.zeros((nv, nv))

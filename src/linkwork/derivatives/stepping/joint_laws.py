@@ -52,7 +52,7 @@ class JointLaws:
         self.limited = motor_joints[limited]
         self.set_motors(motor_joints[~limited], None, None)
 
-    def look(self, before: State, end: FloatArray) -> FloatArray:
+    def set_laws(self, before: State, end: FloatArray) -> FloatArray:
         """Puts motors with limits as they act in a step from a state to the velocities `end`; returns all held efforts."""
         if self.limited.size:
             self.set_motors(self.limited, before, end if self.ahead > 0.0 else before.v)

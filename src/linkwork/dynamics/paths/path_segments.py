@@ -1,7 +1,7 @@
 """How k bodies respond to wrenches on each other, as a small tree of segments: made in O(k log(n/k)), asked in O(k).
 
 The paths of k bodies to the root of the assembly tree meet in at most k - 1 nodes. Between two *junctions* (nodes of
-the bodies, and nodes where paths meet) a path is a chain of nodes, which are linear: a segment with bottom u and top t has
+the bodies, and nodes where paths meet) a path is a chain of linear nodes: a segment with bottom u and top t has
 
     t = T u                  what goes up: wrenches of branches, changes of acceleration of clusters        (1)
     d_u = R u + Tᵀ d_t       what comes down: accelerations of their carriers, forces of their handles       (2)
@@ -43,7 +43,7 @@ from linkwork.spatial.memory import load3, load6, load9
 from linkwork.spatial.simd import negate6
 from linkwork.spatial.vectors import ZERO6, add6, dot6, scale6, sub6, twist_to_child, unit6
 
-# The tree in words: first, per junction, where it begins, counted from the start of the tree. A junction: four integers,
+# The tree in words: first, per junction, where it begins, counted from the start of the tree. A junction: 4 integers,
 # then its matrices, row by row.
 N_ABOVE = 0  # number of the next junction above; -1 at the last one
 N_ENTERS = 1  # how it enters the one above
@@ -187,7 +187,7 @@ def come_down(table, count):
     for k in range(count - 1, 0, -1):
         node = d.path[k]
         kind = d.nodes[node, NODE_KIND]
-        known = load6(d.change, k, 0)
+        known = load6(d.bias_change, k, 0)
         if kind == JOIN:
             f = join_force(d, node, f1, f2, known, d.no_effort)
             if d.path[k - 1] == d.nodes[node, LEFT]:
@@ -277,7 +277,7 @@ def times_transposed(a, o, width, x):
 def network_responses(words, start, count, state):
     """Accelerations of all junctions, equations (1) to (3).
 
-    state: JUNCTION_STATE numbers per junction; on entry IN_U has the wrenches on junctions of bodies and everything else
+    state: JUNCTION_STATE numbers per junction; on entry IN_U has the wrenches on junctions of bodies and all else
     of IN_U and IN_G is zero, on return AT_D has the accelerations. count: of junctions. Cost: O(count).
     """
     header = words.view(int64)
@@ -331,7 +331,7 @@ def network_responses(words, start, count, state):
 
 @routine
 def own_responses(words, start, own, E, M):
-    """How each junction responds to itself, with all that is above it: own (s, 144), rows of its size; from the last on.
+    """How each junction responds to itself, with all that is above it: own (s, 144), rows of its size; last first.
 
         Z = R + Tᵀ Z_t T        Z_t of a joint's sides: Eᵀ Z E, less W on g, with u = E (c₁, g) or E (g, c₂)      (4)
 

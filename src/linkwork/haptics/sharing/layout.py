@@ -4,8 +4,8 @@ One array of 8-byte words, little-endian as the processor has them: float64, or 
 are integers, nanoseconds of CLOCK_MONOTONIC. docs/haptics.md has the same as a table.
 
 A *mailbox* is a place where one writer publishes messages that many readers read whole (`seqlock`): word 0 the buffer
-that was written last (integer), words 1 and 2 the sequence numbers of the two buffers (integers, odd while being written), from word
-8 on the two buffers, one after the other.
+that was written last (integer), words 1 and 2 the sequence numbers of the two buffers (integers, odd while being
+written), from word 8 on the two buffers, one after the other.
 """
 
 from __future__ import annotations
