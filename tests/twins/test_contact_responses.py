@@ -33,7 +33,7 @@ def bush(seed, floating):
 
 def advance_by_matrix(sim):
     """One short step whose contacts are solved by their matrix of responses, however many they are."""
-    sim.view.contact.arrays.counts[ca.FEWEST_BY_SWEEPS] = 10**9
+    sim.view.contact.arrays.counts[ca.MIN_BY_SWEEPS] = 10**9
     sim.advance(1e-9)
 
 

@@ -262,16 +262,16 @@ def sum_part(contacts):
 
 
 @inlined
-def settle_sums(contacts, stands):
+def commit_sums(contacts, stands):
     """The parts since the last call stand, or were taken back."""
     for i in range(contacts.number[COUNT]):
-        settle_sum(contacts.summed, i, 0, stands)
+        commit_sum(contacts.summed, i, 0, stands)
     for i in range(contacts.number[PARTED]):
-        settle_sum(contacts.parted, i, SUMMED, stands)
+        commit_sum(contacts.parted, i, SUMMED, stands)
 
 
 @inlined
-def settle_sum(summed, i, at, stands):
+def commit_sum(summed, i, at, stands):
     s = load6(summed, i, at)
     if stands:
         store3(summed, i, at, (s[0] + s[3], s[1] + s[4], s[2] + s[5]))

@@ -128,7 +128,7 @@ def search_world(finder, root):
                 store_side(finder, top, 0, k, R, p, V, reach)
                 finder.pairs[top, 1] = table.world_links[w, c]
         else:
-            before, top = top, put_parts(finder, top, k, R, p, V, reach)
+            before, top = top, push_parts(finder, top, k, R, p, V, reach)
             finder.pairs[before + 1 : top + 1, 1] = w
     return True
 
@@ -159,12 +159,12 @@ def descend_plane(finder, plane):
             continue
         if top + 3 > finder.pairs.shape[0]:
             return False
-        top = put_parts(finder, top, k, R, p, V, reach)
+        top = push_parts(finder, top, k, R, p, V, reach)
     return True
 
 
 @inlined
-def put_parts(finder, top, k, R, p, V, reach):
+def push_parts(finder, top, k, R, p, V, reach):
     """The parts of volume k on the stack above row `top`; returns the row of the last of them."""
     volumes = finder.volumes
     first, second = below(volumes, k)

@@ -27,7 +27,7 @@ TOLERANCE, MAX_SWEEPS, REST_SPEED, CORRECTION, SLACK, MARGIN, LIMIT_BOUNCE, SETT
 # Entries of `counts`: what is asked for, what is in use, and how much a step would have needed.
 LAW, SELF_CONTACT, CONTINUOUS, CONTACT_BODIES, LIMITS, NEEDED_BODIES, NEEDED_LIMITS = range(7)
 CHANGED, RECENT, ANY_LIMITS, BODY_CAPACITY, STOPS_AT_CHANGES, BREAK_TIMEOUT, UPDATE_TIMEOUT = range(7, 14)
-BY_SWEEPS, FEWEST_BY_SWEEPS = 15, 16  # whether this solve is made by sweeps over the tree; contacts from which on
+BY_SWEEPS, MIN_BY_SWEEPS = 15, 16  # whether this solve is made by sweeps over the tree; contacts from which on
 TURNED = 14  # 1 + the moving body that turned most in the last step, where that was more than once around; otherwise 0
 COUNTS = 17
 COUPLED, IMPACTS = 0, 1

@@ -36,7 +36,7 @@ from linkwork.simulation.reporting.contact_warnings import ContactWarnings
 
 FIRST_CONTACTS, FIRST_BODIES, FIRST_LIMITS = 64, 32, 16  # room at first; it doubles where a step needs more
 COUPLINGS_PER_ROW = 4  # of bodies, per contact and row of a loop: with those that come while a tree is eliminated
-FEWEST_BY_SWEEPS = 12  # contacts and limits: fewer are solved faster by their matrix of responses
+MIN_BY_SWEEPS = 12  # contacts and limits: fewer are solved faster by their matrix of responses
 TOUCHING = 1e-3  # of the margin: a gap below this is none
 
 
@@ -117,7 +117,7 @@ class ContactState:
         counts[ca.LAW] = ca.COUPLED if law.law == "coupled" else ca.IMPACTS
         counts[ca.SELF_CONTACT], counts[ca.CONTINUOUS] = law.self_contact, law.continuous
         counts[ca.ANY_LIMITS] = limits
-        counts[ca.FEWEST_BY_SWEEPS] = FEWEST_BY_SWEEPS
+        counts[ca.MIN_BY_SWEEPS] = MIN_BY_SWEEPS
         if limits:
             self.arrays.lower[:], self.arrays.upper[:] = model.lower, model.upper
         self._make_solver()
@@ -284,7 +284,7 @@ class ContactState:
         """Goes back to what `saved` gave; the table is to be described anew."""
         count = len(saved["contact_states"])
         room = max(self.contacts.ids.shape[0], len(saved["contact_ids"]))
-        keep = {name: self.arrays.counts[name] for name in (ca.BODY_CAPACITY, ca.FEWEST_BY_SWEEPS)}
+        keep = {name: self.arrays.counts[name] for name in (ca.BODY_CAPACITY, ca.MIN_BY_SWEEPS)}
         ids, data = saved["contact_ids"], saved["contact_data"]
         self._replace_contacts(room, ids, data, saved["contact_impulses"], saved["contact_sums"])
         if self.arrays.moving_body.shape[0] < room:

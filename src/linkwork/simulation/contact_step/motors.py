@@ -131,10 +131,10 @@ def laws_nearly_hold(s, h):
                 effort, k, c = motor_law(
                     s.motor, s.effort_limit, s.velocity_limit, j, q, v, h, s.saturation_velocity[j]
                 )
-                acted = effort - h * k * u - c * (u - v)
+                applied = effort - h * k * u - c * (u - v)
                 effort, k, c = motor_law(s.motor, s.effort_limit, s.velocity_limit, j, q, v, h, u)
                 wanted = effort - h * k * u - c * (u - v)
-                nearly = nearly and abs(acted - wanted) <= NEARLY * max(abs(acted), abs(wanted))
+                nearly = nearly and abs(applied - wanted) <= NEARLY * max(abs(applied), abs(wanted))
     return nearly
 
 

@@ -223,7 +223,7 @@ def sliding_of(s, t, data, c):
 def is_for_sweeps(s, t, x, count, limits):
     """Whether the solve is made by sweeps over the tree: where contacts, limits and loops are many for its size. Couplings
     of joints are known to the matrix only. A threshold of one asks for sweeps wherever they can be made."""
-    fewest, many = t.counts[ca.FEWEST_BY_SWEEPS], count + limits + x.row.shape[0] // 3
+    fewest, many = t.counts[ca.MIN_BY_SWEEPS], count + limits + x.row.shape[0] // 3
     if t.counts[ca.LAW] != ca.COUPLED or many < fewest or x.offset.shape[0] > 0:
         return False
     n = s.tree.shape[0]

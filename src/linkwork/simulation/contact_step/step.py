@@ -33,9 +33,9 @@ from linkwork.simulation.stepping.saving import save_start
 MOST_PARTS = 8  # of a step in which fast bodies meet; the last one is all that is left
 SOON = 1e-3  # of a step: bodies that meet earlier than this meet now
 SHORT_OF = 1e-9  # of the time until they meet: a part ends right before
-CUT = -100  # status of a part that `finish` is to take back
+CUT = -100  # status of a part that `finish_step` is to take back
 
-finish = make_finish(euler.EULER)
+finish_step = make_finish(euler.EULER)
 begin_step = euler.begin
 
 
@@ -65,7 +65,7 @@ def try_euler(table, h):
     while True:
         until = next_impact(table)
         if status == OK and SOON * h < until < last and parts < MOST_PARTS:
-            finish(table, CUT)
+            finish_step(table, CUT)
             take_back_contacts(contacts_of(table))
             last = (1.0 - SHORT_OF) * until
             status, count = begin_euler(table, last)
@@ -97,7 +97,7 @@ def begin_euler(table, h):
         return begin_and_find(table, h, True, True)
     status, count = begin_and_find(table, h, True, False)
     if status == OK and count == 0 and any_changes_law(moving_of(table), h, moving_of(table).v):
-        finish(table, CUT)
+        finish_step(table, CUT)
         take_back_contacts(contacts_of(table))
         status, count = begin_and_find(table, h, True, True)
     return status, count
@@ -145,7 +145,7 @@ def end_contact_step(table, h, status, count):
             status = end_without_contact(table, h)
     if status == OK:
         status = close_any(table)
-    status = finish(table, status)
+    status = finish_step(table, status)
     if status == OK:
         record_pressing(table)
     elif count > 0:

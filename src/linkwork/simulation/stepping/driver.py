@@ -31,11 +31,11 @@ def nothing_to_close(table):
 
 
 def make_finish(integrator: Integrator) -> Any:
-    """finish(table, status), the end of a step: OK or the failure."""
+    """finish_step(table, status), the end of a step: OK or the failure."""
     steps = 0 if integrator.counts_substeps else 1
 
     @routine
-    def finish(table, status):
+    def finish_step(table, status):
         """Puts momentum right and looks for overflow; a step that failed is taken back. Returns OK or the failure."""
         s = moving_of(table)
         if status == DONE and s.counts[mv.KEEPS_MOMENTUM] != 0:
@@ -50,7 +50,7 @@ def make_finish(integrator: Integrator) -> Any:
         take_back_state(table)
         return status
 
-    return finish
+    return finish_step
 
 
 def make_step(integrator: Integrator, evaluate: Any, close: Any = nothing_to_close, again: Any = None) -> Any:
@@ -61,7 +61,7 @@ def make_step(integrator: Integrator, evaluate: Any, close: Any = nothing_to_clo
     can be done for less.
     """
     begin, resume, where_joints_act = integrator.begin, integrator.resume, integrator.where_joints_act
-    finish = make_finish(integrator)
+    finish_step = make_finish(integrator)
     evaluate = evaluate if again is None else make_evaluate_where(integrator, evaluate, again)
 
     @routine
@@ -72,12 +72,12 @@ def make_step(integrator: Integrator, evaluate: Any, close: Any = nothing_to_clo
             status = resume(table, h, evaluate(table, where_joints_act(table), h))
         if status == DONE:
             status = close(table)
-        return finish(table, status)
+        return finish_step(table, status)
 
     @routine
     def step_without_evaluations(table, h):
         save_start(table)
-        return finish(table, begin(table, h))
+        return finish_step(table, begin(table, h))
 
     return step if resume is not None else step_without_evaluations
 
@@ -151,7 +151,7 @@ def make_advance_stage(integrator: Integrator, evaluate: Any, close: Any, again:
     """
     begin, resume, where_joints_act = integrator.begin, integrator.resume, integrator.where_joints_act
     stays_at_q, record_efforts = integrator.stays_at_q, integrator.record_efforts
-    finish = make_finish(integrator)
+    finish_step = make_finish(integrator)
     evaluate = evaluate if again is None else make_evaluate_where(integrator, evaluate, again)
 
     @inlined
@@ -174,6 +174,6 @@ def make_advance_stage(integrator: Integrator, evaluate: Any, close: Any, again:
             return status
         if status == DONE:
             status = close(table)
-        return finish(table, status)
+        return finish_step(table, status)
 
     return advance_stage

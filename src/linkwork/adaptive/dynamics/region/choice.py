@@ -21,8 +21,8 @@ from linkwork.adaptive.dynamics.region.turns import (
     NONE,
     end_turn,
     forget_turns,
-    has_settled,
     is_counted,
+    is_resting,
     update_turns,
 )
 from linkwork.adaptive.frontier import pop, push, sort_open
@@ -46,8 +46,8 @@ ROOM = 0.7  # of a tolerance on a sum is spent on what stays closed, the rest on
 # Entries of `settings`, by which an update chooses, in this order.
 # PASSES: the bound of this update is not measured: another one follows before anyone can ask for it, or it is found when
 # that happens. TIMEOUT: BREAK_TIMEOUT and UPDATE_TIMEOUT of contacts.
-# STEPPED: steps were made since the last update. IN_CONTACT: something touches. What would move were all joints free and
-# nothing there to hold it gets no turn then: a chain that lies on a table would never come to rest.
+# STEPPED: steps were made since the last update. IN_CONTACT: something touches. What would move were all joints free
+# and nothing there to hold it gets no turn then: a chain that lies on a table would never come to rest.
 # EVALUATIONS: of accelerations until the next update, where all joints may be active if that costs less; 0 where not.
 # READY: what ASSEMBLE has left to do: everything; nothing; all biases, for loads are others and opened nodes; or
 # biases of nodes that are DIRTY.
@@ -220,7 +220,7 @@ def choose_by_number(plan, mechanism, run, limit, horizon, most):
         run.flag[node] |= ws.CHOSEN
         if counted:
             i = plan.nodes[node, INDEX]
-            run.waits[i] = 1 if has_settled(run, i) and speed > 0.0 else 0
+            run.waits[i] = 1 if is_resting(run, i) and speed > 0.0 else 0
             chosen += 1 - run.waits[i]
         if is_on_the_way:
             continue
@@ -338,7 +338,7 @@ def choose(plan, mechanism, c, run, reduced, settings):
         sum_over_subtrees(plan, run)
         choose_by_tolerance(plan, run, limit, settings[HORIZON])
     else:
-        run.counts[ws.SETTLED] = 0
+        run.counts[ws.RESTING] = 0
         if settings[IN_CONTACT] != 0.0:
             forget_turns(run)
         elif settings[STEPPED] != 0.0:

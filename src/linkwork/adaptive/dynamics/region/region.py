@@ -143,7 +143,7 @@ def finish_update(plan, mechanism, c, run, settings):
         settings[PENDING] = 0.0
         bad = measure_again(plan, mechanism, c, run)
     close_some(plan, mechanism, c, run, settings)
-    if run.counts[ws.SETTLED] > 0:
+    if run.counts[ws.RESTING] > 0:
         limit = hidden_limit(run, int(settings[MEASURE]), settings[TOLERANCE])
         call_waiting(plan, mechanism, run, int(settings[MOST]), limit)
     return bad

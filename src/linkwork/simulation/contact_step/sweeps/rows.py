@@ -46,7 +46,7 @@ from linkwork.spatial.vectors import ZERO6, add6, dot6, to_world
 
 
 @routine
-def begin(table, h, count, limits):
+def assemble_rows(table, h, count, limits):
     """Fills in everything that stays the same while `count` contacts, the near limits and loops are solved for.
 
     Responses come from the matrix where it was asked for, otherwise from the tree itself.

@@ -22,13 +22,13 @@ from linkwork.core.jit import inlined, kernel, routine
 from linkwork.simulation.contact_step import arrays as ca
 from linkwork.simulation.contact_step.arrays import contact_arrays_of, contacts_of, problem_of, sweeps_of, system_of
 from linkwork.simulation.contact_step.sweeps.dense import dense_velocities
-from linkwork.simulation.contact_step.sweeps.evaluating import breach
+from linkwork.simulation.contact_step.sweeps.evaluating import find_residual
 from linkwork.simulation.contact_step.sweeps.linear import respond_to_impulses, return_alone
 from linkwork.simulation.contact_step.sweeps.memory import HAS_MATRIX, IS_DENSE, LOOP_ROWS, SWEEPS_MADE
 from linkwork.simulation.contact_step.sweeps.newton import SUFFICES, descend, solve_laws
 from linkwork.simulation.contact_step.sweeps.one_by_one import renew_row
 from linkwork.simulation.contact_step.sweeps.points import all_rows
-from linkwork.simulation.contact_step.sweeps.rows import begin
+from linkwork.simulation.contact_step.sweeps.rows import assemble_rows
 from linkwork.spatial.memory import load3, store3
 from linkwork.spatial.rotations import add3, cross3, dot3, scale3
 
@@ -52,7 +52,7 @@ def solve_contacts(table, h, limits, what):
     if what == ca.PUSH:
         push_apart(table, h, count, limits)
         return True
-    begin(table, h, count, limits)
+    assemble_rows(table, h, count, limits)
     solve_coupled(table, count, limits)
     return store_results(table, count, limits)
 
@@ -78,7 +78,7 @@ def solve_coupled(table, count, limits):
     if bounces and not energy <= 0.0:
         residual = max(residual, blend(table, count, limits, tolerance, most))
     put_into_cones(table, count, limits)
-    residual = breach(table, count, limits, w.eta, w.u) if not bounces else residual
+    residual = find_residual(table, count, limits, w.eta, w.u) if not bounces else residual
     energy = energy_change(w, count, limits)
     if not energy <= 0.0:
         energy = shorten(w, count, limits)
