@@ -27,7 +27,7 @@ OPEN = 1  # on the list of nodes that are solved: its joint is computed
 ACTIVE = 2  # part of the active region: its joint moves (dynamics)
 STALE = 4  # its factor, and in motion its velocity columns, do not fit its coefficients
 CHOSEN = 8  # will be part of the active region (dynamics)
-RENEW = 16  # something changed in it that the next step must know of (dynamics)
+RENEW = 16  # something changed in it that the next step needs (dynamics)
 DIRTY = (
     32  # something in it changed: its coefficients are to be assembled anew (in dynamics: an effort, since the update)
 )

@@ -277,7 +277,7 @@ def is_round(kind):
 
 @routine
 def note_direction(table, contacts, s, t, A, B):
-    """Direction and coefficients of the friction of the last contact; as a moves against b, whoever brings them."""
+    """Direction and coefficients of the friction of the last contact; as a moves against b, whichever brings them."""
     i = contacts.number[COUNT] - 1
     if contacts.number[NEEDED] > contacts.ids.shape[0]:  # the list was full
         return

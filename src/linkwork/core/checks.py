@@ -102,7 +102,7 @@ def refuse_memory(needed: int, what: str, instead: str) -> None:
 
 
 def available_memory() -> int:
-    """Bytes this program can still have; physical memory where the system does not tell."""
+    """Bytes this program can still have; physical memory where the system does not report it."""
     try:
         with open("/proc/meminfo", encoding="ascii") as lines:
             for line in lines:

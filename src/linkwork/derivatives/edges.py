@@ -136,7 +136,7 @@ def _rows(given: Any, sizes: tuple[int, ...], names: tuple[str, ...]) -> tuple[l
 
 # ---------------------------------------------------------------------------------------------------------- coordinates
 
-# Between changes of coordinates (nq) and changes along the tangent (nv), for libraries that know of coordinates alone.
+# Between changes of coordinates (nq) and changes along the tangent (nv), for libraries that have coordinates alone.
 #
 # Quaternions that are not unit count as those they become when made unit. With q of an orientation, and ω the change along
 # the tangent: dq = ½ q ⊗ ω, and ω = 2 vec(q* ⊗ dq) / |q|²; a free joint's position changes by R v.

@@ -94,7 +94,7 @@ def inverse_matrices(primal, dense):
 def forward_matrices_at(primal, dense, q, v, effort, found):
     """Everything in one call, for small models, where calls from Python take the time: `aba` at (q, v) and all matrices.
 
-    found: (3, nv, nv). Returns whether all went well; otherwise the way of many calls tells why not.
+    found: (3, nv, nv). Returns whether all went well; otherwise the way of many calls finds why not.
     """
     s = primal_of(primal)
     nv = v.shape[0]

@@ -93,7 +93,7 @@ class GradientRun:
 
     @property
     def kept_states(self) -> tuple[dict[str, Any], ...]:
-        """What is kept of the run: states with all that the next step must know, from the first to the last."""
+        """What is kept of the run: states with all that the next step needs, from the first to the last."""
         return tuple(self._checkpoints)
 
     def states(self) -> FloatArray:

@@ -108,7 +108,7 @@ def inertias_leaf_to_root(tree, body, dof, work, dof_work):
 
 @inlined
 def inertia_to_parent(tree, body, dof, i, work, dof_work):
-    """What the parent of body i feels of it; False where its joint resists with no inertia."""
+    """What body i does to its parent; False where its joint resists with no inertia."""
     ok = True
     if tree[i, KIND] == HELICAL:
         ok = inertia_to_parent_1dof(tree, body, dof, i, work)

@@ -22,7 +22,7 @@ LOOK = types.UniTuple(types.float64, 2)(TABLE, *5 * (NUMBERS,), types.boolean)  
 
 
 class TaskArrays(NamedTuple):
-    """What a task knows, for `Task.compiled_look`."""
+    """What a task has, for `Task.compiled_look`."""
 
     tree: Int2
     body: Float2

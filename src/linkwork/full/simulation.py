@@ -257,7 +257,7 @@ class FullDynamics(Dynamics):
         self._end_steps(h, n, *self._make_steps(h, n))
 
     def _begin_steps(self, h: float) -> None:
-        """Before steps of h [s], whoever calls their kernel."""
+        """Before steps of h [s], by any caller of their kernel."""
         if h not in self._checked_steps:
             self._check_stiffness(self.state, self.integrator, self.implicit_joints, h)
 

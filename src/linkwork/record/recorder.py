@@ -249,7 +249,7 @@ class Recorder(Uncopied):
     def checkpoint(self, content: dict[str, object], run: dict[str, object] | None = None) -> None:
         """Commits all frames together with what the simulation needs to go on from the last of them.
 
-        content: arrays and plain values by name, as `sim.checkpoint()` gives them; run: what the run itself must know.
+        content: arrays and plain values by name, as `sim.checkpoint()` gives them; run: what the run itself needs.
         """
         self._require_open()
         assert self._root is not None

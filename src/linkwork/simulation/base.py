@@ -1,6 +1,6 @@
 """What all simulations of a linkage have in common, besides what acts on it: time, runs, states, checkpoints, copies.
 
-A simulation is made of parts (`simulation.parts`), which know what must be saved of them and how that is checked. It says
+A simulation is made of parts (`simulation.parts`), which define what is saved of them and how that is checked. It says
 in two declarations which plain values belong to a checkpoint (`_SETTINGS`, `_COUNTERS`), and what it does when something
 that acts on it changes (`_loads_changed`, `_joints_changed`).
 """

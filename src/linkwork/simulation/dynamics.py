@@ -56,7 +56,7 @@ class Dynamics(LinkageSimulation):
     """Motion of a linkage in time, by steps of an integrator.
 
     Its parts, besides loads and joints: `_moving`, `_contact_state` (None where neither contact nor limits act) and
-    `_forces`, which whoever derives from it makes.
+    `_forces`, which the derived class makes.
     """
 
     _moving: MovingLinkage
@@ -91,7 +91,7 @@ class Dynamics(LinkageSimulation):
 
     @property
     def _own_parts(self) -> tuple[Part, ...]:
-        """Other parts of whoever derives from it; they are restored before contact."""
+        """Other parts of a derived class; they are restored before contact."""
         return ()
 
     @property

@@ -104,7 +104,7 @@ class Loop:
 
     def go(self, close: bool, interrupted: list[bool]) -> RunReport:
         """The whole run; `close`: the recording belongs to it; interrupted: filled by Ctrl-C."""
-        status = "failed"  # unless it comes to an end that it knows
+        status = "failed"  # unless it comes to a regular end
         try:
             with self._bar() as bar:
                 status = self._steps(interrupted, bar)

@@ -203,7 +203,7 @@ class Live(Player):
     def drag(self, phase: str, body: int, place: Any, target: Any, look: Sight | None = None) -> None:
         """One movement of the mouse: "start" grabs a body at `place` [m], "update" pulls to `target` [m], "end" lets go.
 
-        look: the line of sight of the mouse, for pages that do not know the places.
+        look: the line of sight of the mouse, for pages without the places.
         """
         with self._lock:
             if phase == "start":

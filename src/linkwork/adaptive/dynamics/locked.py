@@ -94,7 +94,7 @@ class Locked:
     ) -> RunGradients:
         """Through all segments. effort: of step k. by_step: whether efforts have a gradient for each step.
 
-        by_q, by_v: weights on state k, those of the whole model. move: told how many steps are done.
+        by_q, by_v: weights on state k, those of the whole model. move: called with the number of steps done.
         """
         rows, nv, total = self.united.freedoms, self.model.nv, Total(self.model)
         steps = sum(part.count for part in self.parts)

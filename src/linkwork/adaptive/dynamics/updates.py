@@ -49,7 +49,7 @@ class Updates:
         )
         self._is_tree = not sim.model.is_constrained
         self._choice = np.zeros(SETTINGS)  # by which updates choose
-        self._chosen: tuple[float, ...] = ()  # the same, to know a change
+        self._chosen: tuple[float, ...] = ()  # the same, to find a change
         self._in_steps = np.zeros(SETTINGS)  # of those between steps; what depends on the moment the kernel adds
         self._chosen_in_steps: tuple[float | None, ...] = ()
         self._known: tuple[Asked, Bound] | None = None  # the bound of the last update, and what it was judged by
@@ -190,7 +190,7 @@ class Updates:
     def _leaves_bound(self) -> bool:
         """Whether an update while something touches leaves its bound until it is asked for (`floor.bound_now`).
 
-        `aba`, which tells it then, knows of nothing that holds joints. Without touch the bound has a part in the choice of
+        `aba`, by which it is found then, cannot hold joints. Without contact the bound is used in the choice of
         joints that get a turn.
         """
         sim = self._sim

@@ -84,7 +84,7 @@ class EulerStep(StepMap):
         self.floating: FloatingTrees | None = None
         if np.asarray(saved["kept_momentum"]).size:
             self.floating = FloatingTrees(self.model.without_loops, *floating_trees(self.model))
-        self.closing: Any = None  # how loops are closed; `simulation.backward` knows
+        self.closing: Any = None  # how loops are closed: set by `simulation.backward`
         self._pull = None if self.model.loops else forward.ForwardPull(self.laws.stepped, EVERY_GRADIENT)
 
     def _solve(self, before: State, effort: FloatArray, wrenches: FloatArray | None) -> tuple[FloatArray, Any]:
@@ -188,7 +188,7 @@ class EulerStep(StepMap):
 
     @property
     def has_matrices(self) -> bool:
-        """Whether `matrices` knows the step: neither loads held by the world nor free joints, nor kept momentum."""
+        """Whether `matrices` covers the step: neither loads held by the world nor free joints, nor kept momentum."""
         return not (self.loads.count or self.free.turn.size or self.floating is not None)
 
     def along(self, before: State, after: State, effort: FloatArray, change: FloatArray) -> FloatArray:

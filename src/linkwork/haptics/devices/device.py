@@ -32,7 +32,7 @@ class Reading(NamedTuple):
 class Device(Protocol):
     """A hand's device. Both calls must return at once: a device that has to wait does so in a thread of its own.
 
-    A device that moves by itself may have a method `follow(clock)`: it gets a function that tells the time [s] of the
+    A device that moves by itself may have a method `follow(clock)`: it gets a function that returns the time [s] of the
     session, which is virtual where a session runs without a real clock.
     """
 
@@ -45,7 +45,7 @@ class Device(Protocol):
 
 @described
 class Pointer:
-    """A device moved from outside, as by the mouse of a viewer; it keeps the force for whoever shows it.
+    """A device moved from outside, as by the mouse of a viewer; it keeps the force to be shown.
 
     force, torque: last ones written [N, N·m], shape (3,).
     """

@@ -105,7 +105,7 @@ LONGEST = BINS
 T_TICK, T_INTERVAL, T_AGE = 0, 1, 2  # work of a tick; time between ticks; age of the snapshot used
 HISTOGRAMS = 3
 
-# ------------------------------------------------------------------------- what the coupling loop remembers of each slot
+# ---------------------------------------------------------------------------- what the coupling loop keeps of each slot
 M_GRASP, M_ENERGY, M_LEAST, M_MOST, M_RELEASED, M_FELT, M_POSITION, M_TURN = 0, 1, 2, 3, 4, 5, 11, 14
 M_SPRING, M_PULL, M_TIME = (
     18,

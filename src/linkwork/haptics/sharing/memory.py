@@ -48,7 +48,7 @@ def _map(path: Path) -> FloatArray:
 
 
 def sign(memory: FloatArray) -> None:
-    """Writes what tells this memory from others."""
+    """Writes what distinguishes this memory from others."""
     words = memory.view(np.int64)
     words[[at.H_MAGIC, at.H_LAYOUT, at.H_GRASPS, at.H_WORDS]] = at.MAGIC, at.LAYOUT, at.GRASPS, at.WORDS
 

@@ -70,7 +70,7 @@ def _add_sites(model: Any, names: list[str], linkage: Linkage, note: Note) -> di
 
 
 def joint_names(model: Any, names: list[str], linkage: Linkage) -> dict[int, str]:
-    """Number → name of each joint that the linkage knows by a name of its own."""
+    """Number → name of each joint that has a name of its own in the linkage."""
     found: dict[int, str] = {}
     for j in range(model.njnt):
         body = int(model.jnt_bodyid[j])

@@ -61,7 +61,7 @@ def number(low: float = -math.inf, high: float = math.inf, *, above: bool = Fals
 def friction(value: Any, path: KeyPath, faults: Faults) -> Any:
     """Coulomb's coefficient, or a table of those of `lw.Friction`."""
     if isinstance(value, dict):
-        return value  # whoever makes a Friction of it says what is wrong
+        return value  # what makes a Friction of it reports what is wrong
     return number(0.0)(value, path, faults)
 
 

@@ -26,7 +26,7 @@ class StepWithContact(StepMap):
             self.euler.floating = FloatingTrees(self.model.without_loops, *floating_trees(self.model))
 
     def remember(self, sim: Any) -> tuple[bool, Found | None, Any]:
-        """Whether something touched in the last step, what pressed, and what its integrator remembers."""
+        """Whether something touched in the last step, what pressed, and what its integrator keeps."""
         from linkwork.simulation.contact_step.arrays import HAD_CONTACT  # not before there is contact
 
         met = bool(sim.view.contact.arrays.balance[HAD_CONTACT] != 0.0)

@@ -126,7 +126,7 @@ def force_loops_by(table, factors):
 
 @inlined
 def record_loop_wrenches(x):
-    """Keeps what each loop does to its ends, for whoever asks after the step."""
+    """Keeps what each loop does to its ends, to be read after the step."""
     for k in range(x.ends.shape[0]):
         for side in range(2):
             total = ZERO6

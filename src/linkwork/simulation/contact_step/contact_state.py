@@ -1,4 +1,4 @@
-"""Contact and joint limits of a simulation, as Python sees them: memory that grows, records, reports, checkpoints."""
+"""Contact and joint limits of a simulation, for Python: memory that grows, records, reports, checkpoints."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ class ContactState:
     # -------------------------------------------------------------------------------------------------------- checkpoints
 
     def saved_contacts(self) -> dict[str, NDArray[Any]]:
-        """What the next step must know of the contacts of the last one; behind those listed the ones that parted in it."""
+        """What the next step needs of the contacts of the last one; behind those listed the ones that parted in it."""
         count = int(self.contacts.number[cl.COUNT])
         parted_ids, parted = self._parted()
         data = np.zeros((len(parted), cl.DATA))

@@ -206,7 +206,7 @@ class Motors(TakesTurns):
             raise StateError(
                 f"{what} has shape {array.shape}; these motors need shape ({self._size},), or one number for all."
             )
-        # One product sees a number that is not finite, and is cheaper than to look at each; squares may overflow.
+        # One product finds a number that is not finite, and is cheaper than to check each; squares may overflow.
         if not math.isfinite(np.vdot(array, array)) and not np.isfinite(array).all():
             raise StateError(f"{what} of motors is {shown(value)}; give finite numbers.")
         return array

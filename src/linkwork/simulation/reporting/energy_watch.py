@@ -19,7 +19,7 @@ class EnergyWatch:
 
     @property
     def is_new(self) -> bool:
-        """Whether it does not know yet where the energy began."""
+        """Whether the energy at the beginning is still missing."""
         return math.isnan(self.start)
 
     def forget(self) -> None:

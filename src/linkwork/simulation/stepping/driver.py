@@ -97,7 +97,7 @@ def make_evaluate_where(integrator: Integrator, evaluate: Any, again: Any) -> An
 
 @inlined
 def is_made(status):
-    """Whether a step was made. After CONTACTS_CHANGED it was, and whoever asked for it has something to do."""
+    """Whether a step was made. After CONTACTS_CHANGED it was, and its caller has something to do."""
     return status == mv.OK or status == mv.CONTACTS_CHANGED
 
 

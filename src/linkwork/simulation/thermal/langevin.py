@@ -105,7 +105,7 @@ class Langevin:
 
 
 class ThermostatByHand:
-    """A Langevin thermostat at work. All that it remembers is where its random numbers stand."""
+    """A Langevin thermostat at work. All that it keeps is where its random numbers stand."""
 
     def __init__(self, settings: Langevin, model: Model):
         self.settings, self.model = settings, as_model(model, "a thermostat")

@@ -1,6 +1,6 @@
 """Which joints are to move until the next update: what the metrics of accelerations and velocities ask for.
 
-The acceleration metric of the fully articulated linkage tells which joints would begin to move (the transient region); the
+The acceleration metric of the fully articulated linkage says which joints would begin to move (transient region); the
 velocity metric, after a horizon, which go on moving. Theory: docs/theory/adaptive_dynamics.md.
 """
 
@@ -376,7 +376,7 @@ def clear_waits(plan, run):
 
 @routine
 def choose_all(plan, mechanism, run):
-    """Marks every node as CHOSEN: nothing is hidden, and no metric is needed to know it."""
+    """Marks every node as CHOSEN: nothing is hidden, and no metric is needed for that."""
     forget_turns(run)
     clear_waits(plan, run)
     count = plan.nodes.shape[0]

@@ -6,9 +6,9 @@ So its accelerations, at the state of an update, show by how much the metric is 
 and in what the others hide. That takes O(n). What was found at the first update goes on to all others, much larger, as a
 part of the accelerations. Where that is not small against the tolerance, and on delicate linkages (`metric/delicate.py`)
 always, each update whose bound can be asked for is measured itself. So a floor depends on the first update and on the
-present one, however many steps are made in one call. Steps with contact that no report follows leave the bound to whoever
-asks for it later, at the state of that moment (`bound_now`). Nothing is measured while joints are pinned inactive, which
-`aba` does not know of, nor with a field. Theory: docs/theory/adaptive_dynamics.md.
+present one, however many steps are made in one call. After steps with contact that no report follows, the bound is
+found when it is asked for, at the state of that moment (`bound_now`). Nothing is measured while joints are pinned
+inactive, which `aba` does not have, nor with a field. Theory: docs/theory/adaptive_dynamics.md.
 """
 
 from __future__ import annotations

@@ -267,7 +267,7 @@ def prepare_everything(table, plan, mechanism, c, run, reduced):
     """Joints, inertias, coefficients, columns and factors of everything; returns OK or a body that failed.
 
     Everything is opened, assembled as at an update and closed again. Other code would do the same operations, but the
-    compiler may fuse products and sums differently there, and a last bit would tell a beginning from a history.
+    compiler may fuse products and sums differently there, and a last bit would distinguish a beginning from a history.
     """
     for i in range(mechanism.tree.shape[0]):
         refresh_joint_motion(table, run, i)

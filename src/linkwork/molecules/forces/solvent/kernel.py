@@ -62,6 +62,6 @@ def wrenches_in_solvent(tables, own_tables, poses, out):
 
 @kernel
 def move_as_one_in_solvent(tables, own_tables, cluster):
-    """Bodies of one number in `cluster` (n,) move as one: `choose_terms`, and the pairs that the solvent sees."""
+    """Bodies of one number in `cluster` (n,) move as one: `choose_terms`, and the pairs that the solvent takes in."""
     choose_terms(tables, cluster)
     choose_kin(tables, own_tables, cluster)

@@ -41,7 +41,7 @@ class Solvent(NamedTuple):
     settings: FloatArray  # (3,)
     kind: IntArray  # (p,)       number of each atom's radius among the different ones
     neck: FloatArray  # (4 kinds p,)  depth [nm⁻¹] and place [units of necks] with every atom, both ways; one number without
-    kin: IntArray  # (e, 2)     the excluded pairs, in the order of `Pairs.excluded`: the solvent sees them
+    kin: IntArray  # (e, 2)     the excluded pairs, in the order of `Pairs.excluded`: the solvent takes them in
 
 
 class SolventWork(NamedTuple):
