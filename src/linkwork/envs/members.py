@@ -74,7 +74,7 @@ class Members:
                 return
             self.drives[k].control = self._middle
         x.q[k], x.v[k] = q, v
-        self._look(k, self._still, True)
+        self._observe(k, self._still, True)
 
     def _first_state(self, rng: np.random.Generator, memory: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Where the task begins, checked by compiled code: what NumPy does in `as_state` is most of a reset."""
@@ -94,7 +94,7 @@ class Members:
             self.arrays.members[k] = describe(MemberArrays(table, self.drives[k].view.control))
             self._address = steps.address()
 
-    def _look(self, k: int, action: FloatArray, is_first: bool = False) -> None:
+    def _observe(self, k: int, action: FloatArray, is_first: bool = False) -> None:
         x = self.arrays
         x.reward[k], x.over[k] = self.task.look(x.q[k], x.v[k], x.memory[k], action, x.seen[k], is_first)
 
@@ -137,7 +137,7 @@ class Members:
                 if made < n:  # what waited for memory was made just now
                     self.arrays.q[k], self.arrays.v[k] = self.sims[k].state
                 if made < n or self._looks == 0:
-                    self._look(k, actions[k])
+                    self._observe(k, actions[k])
         return failed
 
     def _steps_of(self, k: int) -> CompiledSteps:
@@ -167,5 +167,5 @@ class Members:
                 failed[k] = error
             self.arrays.q[k], self.arrays.v[k] = self.sims[k].state
             if k not in failed:
-                self._look(k, actions[k])
+                self._observe(k, actions[k])
         return failed
