@@ -12,7 +12,7 @@ from linkwork.core.bundles import describe
 from linkwork.core.calls import address_of
 from linkwork.core.turns import turn_of
 from linkwork.dynamics.inputs import UNIT_TOLERANCE, as_array, as_state
-from linkwork.envs.member_steps import HALF, LOOK, MIDDLE, ActingArrays, MemberArrays, act, begin_one, is_state
+from linkwork.envs.member_steps import HALF, LOOK, MIDDLE, MemberArrays, MemberSteps, act, begin_one, is_state
 from linkwork.envs.task import Task
 from linkwork.errors import StateError
 from linkwork.full.simulation import FullDynamics
@@ -32,7 +32,7 @@ class Members:
         self.sims = [FullDynamics(task.model, task.rest(), contact=task.contact, **task.options) for _ in range(count)]
         self.drives = [Actuators(sim) for sim in self.sims]
         one, self._middle, half = self.drives[0].view, 0.5 * (task.low + task.high), 0.5 * (task.high - task.low)
-        self.arrays = ActingArrays(
+        self.arrays = MemberSteps(
             scale=np.column_stack([self._middle, half, one.low, one.high, one.gear]),
             place=np.column_stack([one.row, one.column, task.follows]),
             task=task.table,
