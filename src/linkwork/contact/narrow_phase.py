@@ -206,9 +206,7 @@ def list_future_contacts(finder, a, A, b, B, gap, n, reach):
         later_a, later_b = moved(A, a.p, a.V, time), moved(B, b.p, b.V, time)
         count, n, _ = contact_points(table.vertices, later_a, later_b, margin, scratch)
         is_in_contact = count > 0
-        if (
-            not is_in_contact
-        ):  # held up by a corner that stays near, the search ended on its way: what is near comes next
+        if not is_in_contact:  # held up by a corner that stays near, the search ended on its way: what is near is next
             count, n, _ = contact_points(table.vertices, later_a, later_b, margin + reach, scratch)
         if count > 0 and sweeps(query, reach):
             far = margin + COMING * reach

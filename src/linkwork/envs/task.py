@@ -31,9 +31,7 @@ class Task:
     memories = 0
     info_columns: dict[str, int] = {}  # noqa: RUF012
     contact: Contact | None = None
-    compiled_look: Any = (
-        None  # `look` as a kernel of the signature `member_steps.LOOK`: static, `self.table` comes first
-    )
+    compiled_look: Any = None  # `look` as a kernel of the signature `member_steps.LOOK`: static, `self.table` first
     options: dict[str, Any]
 
     def __init__(

@@ -68,9 +68,7 @@ class Session(Uncopied):
         self.grasps: list[Grasp] = []
         self._device_io: dict[int, DeviceIO] = {}
         self._numbers = 0
-        self._lock = (
-            threading.RLock()
-        )  # between the simulation loop and callers that change grasps; no other loop takes it
+        self._lock = threading.RLock()  # between the simulation loop and changes of grasps; no other loop takes it
         self.virtual_time: int | None = None  # [ns] time of `run`
         self.scratch = np.zeros(SCRATCH)
         self._message = np.zeros(at.SNAPSHOT_WORDS)

@@ -85,17 +85,8 @@ class Updates:
             return  # nothing is hidden, and nothing could change
         free = evaluations if may_be_all else 0.0
         chosen = (
-            MEASURES[sim.measure],
-            tolerance,
-            most,
-            horizon,
-            wants_all,
-            passes,
-            timeout,
-            stepped,
-            is_in_contact,
-            free,
-        )
+            MEASURES[sim.measure], tolerance, most, horizon, wants_all, passes, timeout, stepped, is_in_contact, free,
+        )  # fmt: skip
         if chosen != self._chosen:
             self._choice[: len(chosen)] = self._chosen = chosen  # the region itself adds the rest
         if not wants_all:

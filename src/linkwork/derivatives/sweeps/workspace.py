@@ -120,11 +120,8 @@ class Workspace:
             self.directions = bundle, describe(bundle)
         bundle, table = self.directions
         for name, vector in (
-            ("q", bundle.dq),
-            ("v", bundle.dv),
-            (forcing, bundle.forcing),
-            ("gravity", bundle.dgravity),
-        ):
+            ("q", bundle.dq), ("v", bundle.dv), (forcing, bundle.forcing), ("gravity", bundle.dgravity),
+        ):  # fmt: skip
             vector[:] = given.get(name, 0.0)
         dof = dof_rows(self.mu.shape[0], given)
         if "wrenches" in given or "inertias" in given or dof.size:
