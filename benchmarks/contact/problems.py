@@ -246,7 +246,7 @@ def judge(found: Found, run: Callable[[], Runner], begin: int, between: int, num
         ends = {}
         for name in solvers_of(runner.sim, k):
             sim = copied(runner.sim)
-            sim.view.contact.arrays.counts[ca.FEWEST_BY_SWEEPS] = SOLVERS[name]
+            sim.view.contact.arrays.counts[ca.MIN_BY_SWEEPS] = SOLVERS[name]
             report = sim.step(runner.h)
             found.sweeps[name].append(report.contact.sweeps)
             found.missed[name] += report.contact.not_converged

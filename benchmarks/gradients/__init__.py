@@ -95,7 +95,7 @@ def exactness(report: Report, trees: int) -> None:
         _, pull = lw.vjp(lw.forward_dynamics, model, state, effort, wrenches)
         found, at = pull(weights), complex_steps.variables(model, state, effort, wrenches)
         for name in at._fields:
-            ours = getattr(found, "effort" if name == "drive" else name)
+            ours = getattr(found, "effort" if name == "forcing" else name)
             direction = rng.normal(size=ours.shape)
             plain = complex_steps.derivative(
                 lambda x, m=model, s=state: complex_steps.forward_dynamics(m, s, x), at, name, direction
@@ -124,7 +124,7 @@ def exact_steps(report: Report, rule: str, trees: int) -> None:
         for name in at._fields:
             if name == "wrenches":
                 continue  # runs have loads instead
-            ours = getattr(found, "effort" if name == "drive" else name)
+            ours = getattr(found, "effort" if name == "forcing" else name)
             direction = rng.normal(size=ours.shape)
             moved = at._replace(**{name: getattr(at, name) + 1j * complex_steps.STEP * direction})
             _, end = complex_runs.run(step, model, state, moved, h, count)

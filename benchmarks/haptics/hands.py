@@ -113,7 +113,7 @@ def leave(held: GraspSet, memory: np.ndarray) -> None:
     reading = np.zeros(at.READING_WORDS)
     reading.view(np.int64)[at.D_TIME], reading[at.D_QUATERNION] = now, 1.0
     for h in range(held.ports.bodies.size):
-        record = message[at.S_HANDS + h * at.RECORD : at.S_HANDS + (h + 1) * at.RECORD]
+        record = message[at.S_GRASPS + h * at.RECORD : at.S_GRASPS + (h + 1) * at.RECORD]
         settings.write(record, 1e-3, held.ports.mobility[6 * h : 6 * h + 6])
         record.view(np.int64)[[at.R_SLOT, at.R_GRASP]] = h, 1
         record[at.R_TURN] = 1.0

@@ -153,7 +153,7 @@ def _joints(
     """u = q⁺ ⊖ q, and efforts, springs and dampers at the middle of the step."""
     u = np.zeros(model.nv, dtype=complex)
     far = model.difference(q, end)
-    found = np.array(x.drive)
+    found = np.array(x.forcing)
     middle = State(model.integrate(q, far, 0.5), np.zeros(model.nv))
     for i in range(model.n_bodies):
         rows, kind = _rows(model, i), model.arrays.tree[i, layout.KIND]

@@ -27,7 +27,7 @@ class Variables(NamedTuple):
 
     q: Complex  # (nv,) zero at the state itself
     v: Complex  # (nv,)
-    drive: Complex  # (nv,) efforts for forward dynamics, accelerations for inverse dynamics
+    forcing: Complex  # (nv,) efforts for forward dynamics, accelerations for inverse dynamics
     wrenches: Complex  # (n, 6)
     inertias: Complex  # (n, 10)
     gravity: Complex  # (3,)
@@ -36,13 +36,13 @@ class Variables(NamedTuple):
     armature: Complex  # (nv,)
 
 
-def variables(model: Model, state: State, drive: Any, wrenches: Any = None) -> Variables:
+def variables(model: Model, state: State, forcing: Any, wrenches: Any = None) -> Variables:
     """The values at a state, from which complex steps are taken."""
     arrays = model.arrays
     values = (
         np.zeros(model.nv),
         state.v,
-        drive,
+        forcing,
         np.zeros((model.n_bodies, 6)) if wrenches is None else wrenches,
         arrays.body[:, layout.INERTIA : layout.INERTIA + 10],
         arrays.gravity,
@@ -70,12 +70,12 @@ def gradient(function: Callable[[Variables], Complex], at: Variables, name: str,
 
 
 def inverse_dynamics(model: Model, state: State, x: Variables) -> Complex:
-    """Efforts that cause the accelerations `x.drive`, shape (nv,)."""
-    return _newton_euler(model, state, x, x.drive)
+    """Efforts that cause the accelerations `x.forcing`, shape (nv,)."""
+    return _newton_euler(model, state, x, x.forcing)
 
 
 def rest_change(model: Model, state: State, x: Variables) -> NDArray[np.float64]:
-    """How coordinates at rest (along the tangent) follow imaginary parts of x, with `x.drive` the efforts; shape (nv,).
+    """How coordinates at rest (along the tangent) follow imaginary parts of x; `x.forcing`: the efforts; shape (nv,).
 
     ID(q, 0, 0) = τ at the state: one Newton step from there is exact to the first order.
     """
@@ -83,17 +83,17 @@ def rest_change(model: Model, state: State, x: Variables) -> NDArray[np.float64]
     plain = Variables(*(np.asarray(part).real.astype(complex) for part in x))
     units = np.eye(model.nv, dtype=np.complex128) * (1j * STEP)
     slopes = [_newton_euler(model, state, plain._replace(q=unit), none).imag / STEP for unit in units]
-    missing = (x.drive - _newton_euler(model, state, x, none)).imag / STEP
+    missing = (x.forcing - _newton_euler(model, state, x, none)).imag / STEP
     return np.asarray(np.linalg.solve(np.column_stack(slopes), missing), dtype=np.float64)
 
 
 def forward_dynamics(model: Model, state: State, x: Variables) -> Complex:
-    """Accelerations caused by the efforts `x.drive`, shape (nv,): M = Σ Jᵀ I J, solved as a dense system."""
+    """Accelerations caused by the efforts `x.forcing`, shape (nv,): M = Σ Jᵀ I J, solved as a dense system."""
     bias = _newton_euler(model, state, x, np.zeros(model.nv, dtype=complex))
     M = np.diag(x.armature)
     for J, ten in zip(_jacobians(model, state, x.q), x.inertias, strict=True):
         M = M + J.T @ _rigid_matrix(ten) @ J
-    return np.asarray(np.linalg.solve(M, x.drive - bias), dtype=np.complex128)
+    return np.asarray(np.linalg.solve(M, x.forcing - bias), dtype=np.complex128)
 
 
 def body_poses(model: Model, state: State, x: Variables) -> Complex:

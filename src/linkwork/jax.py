@@ -1,4 +1,4 @@
-"""Linkwork inside JAX: forward dynamics and runs as functions that `jax.grad`, `jax.jvp`, `jax.jit` and `jax.vmap` know.
+"""Linkwork inside JAX: forward dynamics and runs, functions that `jax.grad`, `jax.jvp`, `jax.jit` and `jax.vmap` take.
 
 They call Linkwork on the CPU by `pure_callback`, in double precision. Needs the extra `jax`, which is loaded on first use.
 With float32, JAX's default, results are rounded, with a warning; `jax.config.update("jax_enable_x64", True)` keeps all

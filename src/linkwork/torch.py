@@ -61,7 +61,7 @@ def _torch() -> Any:
 
 @cache
 def _function() -> Any:
-    """value and back of an edge (`derivatives.edges`), as PyTorch knows functions."""
+    """value and back of an edge (`derivatives.edges`), as a function of PyTorch."""
     torch = _torch()
 
     class Edge(torch.autograd.Function):  # type: ignore[name-defined]

@@ -20,11 +20,11 @@ def settings(tolerance=1e-12, sweeps=2000, rest_speed=0.0, part=0.0):
     return np.array([tolerance, sweeps, rest_speed, part, 0.0])
 
 
-def pose(contacts, i, slots, point, normal, problem, friction=0.0, restitution=0.0, gap=0.0):
+def pose(contacts, i, body_numbers, point, normal, problem, friction=0.0, restitution=0.0, gap=0.0):
     contacts.data[i, POINT : POINT + 3] = point
     contacts.data[i, NORMAL : NORMAL + 3] = normal
     contacts.data[i, [GAP, FRICTION, RESTITUTION]] = gap, friction, restitution
-    problem.slot[i] = slots
+    problem.body_number[i] = body_numbers
 
 
 def free_body(mass, moments):
@@ -137,7 +137,7 @@ def test_loop_rows_hold_while_a_contact_acts():
     for k in range(2):
         problem.Lambda[6 * k : 6 * k + 6, 6 * k : 6 * k + 6] = free_body(1.0, [1.0] * 3)
         problem.origin[k] = k, 0, 0
-    problem.loop_slot[:] = 0, 1
+    problem.loop_body_number[:] = 0, 1
     for r in range(3):
         problem.loop_row[r, 3 + r], problem.loop_row[r, 9 + r] = 1.0, -1.0
     problem.v_free[[3, 9, 5, 11]] = 1.0, -2.0, -1.0, -1.0
@@ -235,8 +235,8 @@ def planar_problem(rng, bodies=3, count=7):
     problem.v_free[place] = problem.v_before[place] = A @ rng.normal(size=rank)
     for i in range(count):
         angle = rng.uniform(0, 2 * np.pi)
-        slots, point = (rng.integers(bodies), -1), (rng.normal(), 0, rng.normal())
-        pose(contacts, i, slots, point, (np.cos(angle), 0, np.sin(angle)), problem, friction=0.3)
+        body_numbers, point = (rng.integers(bodies), -1), (rng.normal(), 0, rng.normal())
+        pose(contacts, i, body_numbers, point, (np.cos(angle), 0, np.sin(angle)), problem, friction=0.3)
     return problem, contacts
 
 
@@ -278,7 +278,7 @@ def test_numbering_does_not_matter(rng):
         order = rng.permutation(6)
         other = make_contacts(6)
         other.data[:6] = contacts.data[order]
-        problem.slot[:] = problem.slot[order]
+        problem.body_number[:] = problem.body_number[order]
         w, second = solve("coupled", other, problem, 6, tolerance=1e-11)
         if system.report[CONVERGED] and second.report[CONVERGED]:
             assert w == pytest.approx(v, abs=1e-6)

@@ -18,7 +18,7 @@ ALWAYS, NEVER = 1, 10**9  # contacts from which on a solve is made by sweeps
 
 def by(sim, fewest):
     """The simulation, made to solve by sweeps always or never."""
-    sim.view.contact.arrays.counts[ca.FEWEST_BY_SWEEPS] = fewest
+    sim.view.contact.arrays.counts[ca.MIN_BY_SWEEPS] = fewest
     return sim
 
 

@@ -50,14 +50,14 @@ def check_products(rng, plain, at, names, gradients, weights, along, entries=("q
 @pytest.mark.parametrize("which", DYNAMICS)
 @pytest.mark.parametrize("loaded", [False, True], ids=["unloaded", "loaded"])
 def test_dynamics(which, loaded, tree, rng, make_loads):
-    function, plain, drive = DYNAMICS[which]
+    function, plain, forcing = DYNAMICS[which]
     state, loads = tree.random_state(rng), make_loads(tree)
     wrenches = loads.wrenches if loaded else None
     y, pull = lw.vjp(function, tree, state, loads.effort, wrenches)
     assert np.array_equal(y, function(tree, state, loads.effort, wrenches))
     weights = rng.normal(size=tree.nv)
     at = complex_steps.variables(tree, state, loads.effort, wrenches)
-    names = {name: drive if name == "drive" else name for name in at._fields}
+    names = {name: forcing if name == "forcing" else name for name in at._fields}
     check_products(
         rng,
         lambda x: plain(tree, state, x),
@@ -210,7 +210,7 @@ def test_several_pulls_at_one_state_and_several_states_at_once(tree, rng):
 @pytest.mark.parametrize("loaded", [False, True], ids=["unloaded", "loaded"])
 def test_full_matrices_hold_the_products(which, loaded, tree, rng, make_loads):
     """Row k of a Jacobian is the product of the unit vector k from the left."""
-    function, _, drive = DYNAMICS[which]
+    function, _, forcing = DYNAMICS[which]
     state, loads = tree.random_state(rng), make_loads(tree)
     arguments = (loads.effort, loads.wrenches) if loaded else (loads.effort, None)
     matrices = lw.jacobians(function, tree, state, *arguments)
@@ -218,7 +218,7 @@ def test_full_matrices_hold_the_products(which, loaded, tree, rng, make_loads):
     rows = [pull(unit) for unit in np.eye(tree.nv)]
     for name, matrix in matrices._asdict().items():
         assert close(matrix, np.array([getattr(row, name) for row in rows])), name
-    assert matrices._fields == ("q", "v", drive)
+    assert matrices._fields == ("q", "v", forcing)
 
 
 @pytest.mark.parametrize("bodies", [1, 2, 5, 6, 7, 9, 33])

@@ -1,4 +1,4 @@
-"""Responses of many bodies by a tree of segments are those of all pairs of paths; stations number O(k), words O(k)."""
+"""Responses of many bodies by a tree of segments are those of all pairs of paths; junctions number O(k), words O(k)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from linkwork.dynamics.paths.path_queries import actual_acceleration, response_m
 from linkwork.dynamics.paths.path_segments import (
     AT_D,
     IN_U,
-    STATION_STATE,
+    JUNCTION_STATE,
     network_responses,
     network_words,
     own_responses,
@@ -68,8 +68,8 @@ def test_segments_respond_as_pairs_of_paths(name, hands, rng):
     union = path_union(paths.nodes, leaves)
     tree = segments(paths.nodes, union)
     table = describe(paths, union, tree)
-    stations = tree.node.size
-    assert stations <= 2 * hands - 1
+    junctions = tree.node.size
+    assert junctions <= 2 * hands - 1
     words = np.full(3 + network_words(hands), np.nan)
     used = make(table, words)
     assert used <= network_words(hands)
@@ -77,17 +77,17 @@ def test_segments_respond_as_pairs_of_paths(name, hands, rng):
     response_matrix(describe(paths), leaves, K)
     wrenches = rng.normal(size=(hands, 6))
     expected = (K @ wrenches.ravel()).reshape(hands, 6)
-    work = np.zeros(STATION_STATE * stations)
-    rows = work.reshape(stations, STATION_STATE)
-    np.add.at(rows, (tree.station[:, None], IN_U + np.arange(6)), wrenches)
-    ask(words, stations, work)
+    work = np.zeros(JUNCTION_STATE * junctions)
+    rows = work.reshape(junctions, JUNCTION_STATE)
+    np.add.at(rows, (tree.junction[:, None], IN_U + np.arange(6)), wrenches)
+    ask(words, junctions, work)
     # ε, times the condition of what joints eliminate (1e4 here), times the nodes of a path (up to 40) of some 50 operations
     allowed = rounding(condition=1e4, scale=np.abs(K).max() * np.abs(wrenches).sum(), steps=40)
-    assert np.abs(rows[tree.station, AT_D : AT_D + 6] - expected).max() <= allowed
+    assert np.abs(rows[tree.junction, AT_D : AT_D + 6] - expected).max() <= allowed
     own(words, tree.own, np.zeros((12, 13)), np.zeros((12, 12)))
     for h in range(hands):
         block = K[6 * h : 6 * h + 6, 6 * h : 6 * h + 6]
-        assert np.abs(tree.own[tree.station[h], :36].reshape(6, 6) - block).max() <= allowed
+        assert np.abs(tree.own[tree.junction[h], :36].reshape(6, 6) - block).max() <= allowed
     together = np.zeros((1, hands, 6))
     respond_in_turn(table, wrenches[None], together)
     assert np.abs(together[0] - expected).max() <= allowed

@@ -64,11 +64,11 @@ def test_against_complex_steps(sprung, rng):
     np.add.at(wrenches, loads.loads[0].bodies, loads.loads[0].wrenches)
     at = complex_steps.variables(model, rest.state, effort, wrenches)
     joints = rng.normal(size=model.n_bodies)[[model.joint_of(j) for j in range(model.nv)]]  # one stiffness per ball
-    ways = {name: rng.normal(size=getattr(at, name).shape) for name in ("drive", "wrenches", "inertias", "gravity")}
+    ways = {name: rng.normal(size=getattr(at, name).shape) for name in ("forcing", "wrenches", "inertias", "gravity")}
     for name, way in {**ways, "stiffness": joints}.items():
         moved = at._replace(**{name: getattr(at, name) + 1j * complex_steps.STEP * way})
         change = complex_steps.rest_change(model, rest.state, moved)
-        ours = np.sum(getattr(found, "effort" if name == "drive" else name) * way)
+        ours = np.sum(getattr(found, "effort" if name == "forcing" else name) * way)
         scale = np.abs(weights) @ np.abs(change)
         assert abs(ours - weights @ change) <= 1e-9 * scale, name
 

@@ -46,8 +46,8 @@ def test_against_complex_steps(rule, shape, make_tree, rng):
     assert np.abs(plain.v.real - run.state.v).max() <= 1e-8
     present = model.arrays.dof[:, [layout.STIFFNESS, layout.DAMPING, layout.ARMATURE]] > 0.0
     masks = dict(zip(("stiffness", "damping", "armature"), present.T, strict=True))
-    for name in ("q", "v", "drive", "inertias", "gravity", "stiffness", "damping", "armature"):
-        ours = getattr(found, "effort" if name == "drive" else name)
+    for name in ("q", "v", "forcing", "inertias", "gravity", "stiffness", "damping", "armature"):
+        ours = getattr(found, "effort" if name == "forcing" else name)
         direction = rng.normal(size=ours.shape)
         if name in masks:
             direction = direction * masks[name]

@@ -56,7 +56,7 @@ def driven_sim(kind, seed, is_plain):
     model, driven = tree(seed, is_plain)
     sim = simulate(kind, model, model.neutral(), lw.Contact(friction=0.5, self_contact=False))
     if seed % 3 == 1:  # over the tree wherever that can be; beside couplings it cannot
-        sim.view.contact.arrays.counts[ca.FEWEST_BY_SWEEPS] = 1
+        sim.view.contact.arrays.counts[ca.MIN_BY_SWEEPS] = 1
     rng = np.random.default_rng(seed)
     for name in driven:
         motor = sim.motors[name]

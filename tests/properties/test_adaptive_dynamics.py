@@ -81,7 +81,7 @@ class Player:
         if isinstance(self.model.joints[i], lw.Revolute | lw.Prismatic | lw.Screw | lw.Universal | lw.Compound):
             if self.rng.integers(2):
                 self.sim.set_motor(self.model.joint_names[i], position=0.3, stiffness=2.0, damping=0.1)
-            elif self.model.joint_names[i] in self.sim.view.joints.driven:
+            elif self.model.joint_names[i] in self.sim.view.joints.motor_joints:
                 self.sim.clear_motor(self.model.joint_names[i])
 
     def pin(self):

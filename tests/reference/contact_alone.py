@@ -34,7 +34,7 @@ def solve_alone(
     settings (5,): tolerance, most steps, rest speed [m/s], part of a penetration taken back per step, gap below which
     bodies touch [m].
     """
-    count, limits = problem.slot.shape[0], problem.limit_at.shape[0]
+    count, limits = problem.body_number.shape[0], problem.limit_at.shape[0]
     touch = allocate_contact_arrays(0, 0, 0, 0, count, 0, limits)
     touch.settings[: settings.shape[0]] = settings
     touch.counts[ca.LAW] = ca.COUPLED if law == "coupled" else ca.IMPACTS

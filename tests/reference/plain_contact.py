@@ -123,7 +123,7 @@ class PlainContact:
         model, contacts = self.model, self.finder.contacts
         ids = contacts.ids[: self.count]
         bodies = sorted({int(b) for b in ids[:, [BODY_A, BODY_B]].ravel() if b >= 0})
-        slot = {body: k for k, body in enumerate(bodies)}
+        body_number = {body: k for k, body in enumerate(bodies)}
         limits = self._near_limits(h, v_free)
         problem = make_problem(len(bodies), self.count, len(limits))
         rows = [body_jacobian(model, state, b, frame="world") for b in bodies]
@@ -133,7 +133,9 @@ class PlainContact:
         problem.v_free[:], problem.v_before[:] = J @ v_free, J @ state.v
         if bodies:
             problem.origin[:] = body_poses(model, state)[bodies, :3, 3]
-            problem.slot[:] = [[slot[int(a)], slot.get(int(b), -1)] for a, b in ids[:, [BODY_A, BODY_B]]]
+            problem.body_number[:] = [
+                [body_number[int(a)], body_number.get(int(b), -1)] for a, b in ids[:, [BODY_A, BODY_B]]
+            ]
         for i, (j, sign, gap) in enumerate(limits):
             problem.limit[i] = sign, gap, self.settings.restitution
             problem.limit_impulse[i] = self._limit_impulse.get((j, sign), 0.0)

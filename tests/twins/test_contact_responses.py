@@ -33,7 +33,7 @@ def bush(seed, floating):
 
 def advance_by_matrix(sim):
     """One short step whose contacts are solved by their matrix of responses, however many they are."""
-    sim.view.contact.arrays.counts[ca.FEWEST_BY_SWEEPS] = 10**9
+    sim.view.contact.arrays.counts[ca.MIN_BY_SWEEPS] = 10**9
     sim.advance(1e-9)
 
 
@@ -51,7 +51,7 @@ def test_responses_are_those_of_the_dense_form(seed, floating):
     )
     advance_by_matrix(sim)
     touching = sim.view.contact
-    m, limits = int(touching.arrays.counts[ca.SLOTS]), int(touching.arrays.counts[ca.LIMITS])
+    m, limits = int(touching.arrays.counts[ca.CONTACT_BODIES]), int(touching.arrays.counts[ca.LIMITS])
     assert limits > 0
     touched = touching.arrays.contact_bodies[:m]
     assert len({point.body for point in sim.contacts}) > 0
@@ -89,13 +89,13 @@ def responses_of_contacts(sim):
     """Λ of the bodies that carry contacts, the bodies of the model that touch, and the points that responses are of."""
     touching = sim.view.contact
     touch = touching.arrays
-    m, limits = int(touch.counts[ca.SLOTS]), int(touch.counts[ca.LIMITS])
+    m, limits = int(touch.counts[ca.CONTACT_BODIES]), int(touch.counts[ca.LIMITS])
     s = 6 * m + limits
     found = touching.problem.Lambda.ravel()[: s * s].reshape(s, s)
-    slots = {int(body): k for k, body in enumerate(touch.contact_bodies[:m])}
+    body_numbers = {int(body): k for k, body in enumerate(touch.contact_bodies[:m])}
     carried = {}
     for c in range(int(touching.contacts.number[COUNT])):
-        carried[slots[int(touch.moving_body[c, 0])]] = int(touching.contacts.ids[c, 0])
+        carried[body_numbers[int(touch.moving_body[c, 0])]] = int(touching.contacts.ids[c, 0])
     rows = np.concatenate([np.arange(6 * k, 6 * k + 6) for k in carried]) if carried else np.zeros(0, dtype=int)
     origins = touching.problem.origin.ravel()[: 3 * m].reshape(m, 3)[list(carried)]
     return found[np.ix_(rows, rows)], list(carried.values()), origins

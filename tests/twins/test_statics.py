@@ -149,7 +149,7 @@ def test_a_negative_pivot_gives_a_direction_in_which_the_energy_falls(rng):
     assert pivots.negative == 1  # the second mode buckles at nine times the load of the first
     x = np.zeros(20)
     scale = 1e-3 / balance.negative_direction(pivots.deepest, x)  # the body that turns most turns by a milliradian
-    balance.look(x, scale)
+    balance.place_trial(x, scale)
     assert balance.change(x, scale)[0] < 0.0
 
 

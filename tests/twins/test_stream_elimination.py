@@ -47,12 +47,12 @@ def test_the_elimination_inverts_the_derivative_of_unbalanced_efforts(seed, wate
         for sign in (1.0, -1.0):
             step = np.zeros(model.nv)
             step[k] = sign * WAY
-            balance.look_at(model.integrate(here, step))
+            balance.set_trial(model.integrate(here, step))
             balance.accept()
             stream.act()
             sides.append(balance.r.copy())
         derivative[:, k] = (sides[0] - sides[1]) / (2.0 * WAY)
-    balance.look_at(here)
+    balance.set_trial(here)
     balance.accept()
     stream.act()
     assert stream.eliminate(0.0) == -1

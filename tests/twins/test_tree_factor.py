@@ -66,10 +66,10 @@ def test_solution_and_own_responses_are_those_of_the_dense_matrix(name, seed, is
         blocks = blocks @ blocks.transpose(0, 2, 1)
     else:  # what is not symmetric is small enough that the matrix stays definite
         blocks = 0.3 * blocks + 6.0 * np.eye(6)
-    resistance, wrench, effort = rng.uniform(0.1, 1.0, nv), rng.normal(size=(n, 6)), rng.normal(size=nv)
-    H = np.einsum("bia,bij,bjc->ac", J, blocks, J) + np.diag(resistance)
+    added_diagonal, wrench, effort = rng.uniform(0.1, 1.0, nv), rng.normal(size=(n, 6)), rng.normal(size=nv)
+    H = np.einsum("bia,bij,bjc->ac", J, blocks, J) + np.diag(added_diagonal)
     right = effort - np.einsum("bia,bi->a", J, wrench)
-    rows_of(F)[:], F.resistance[:] = blocks, resistance
+    rows_of(F)[:], F.added_diagonal[:] = blocks, added_diagonal
     F.wrench[:, :6], F.effort[:] = wrench, effort
     assert factor_and_solve(model.arrays.tree, F)
     expected = np.linalg.solve(H, right)
@@ -108,7 +108,7 @@ def test_bodies_that_are_coupled_move_as_the_dense_matrix_says(name, seed, is_sy
     H, forth, back = np.diag(rng.uniform(0.1, 1.0, nv)), [], []
     if name == "free":
         F.is_unit[:], H[:] = 1, 0.0
-    F.resistance[:] = np.diag(H)
+    F.added_diagonal[:] = np.diag(H)
     for a, b in pairs:
         Ba, Bb, G = rng.normal(size=(6, 3)), rng.normal(size=(6, 3)), rng.normal(size=(3, 3))
         G = G @ G.T if is_symmetric else 0.5 * G + 5.0 * np.eye(3)

@@ -73,7 +73,7 @@ def allocate(
 
 def _allocate_tree(model: Model, in_motion: bool) -> tuple[Plan, Coefficients]:
     """Everything that has room for each node; velocity columns in motion only."""
-    # In motion biases come from velocity columns, which know no stretches; accelerations come from `aba` there.
+    # In motion biases come from velocity columns, which have no stretches; accelerations come from `aba` there.
     solver = DcaSolver(model, threads=1, merges_welds=not in_motion)
     nodes, tree = solver.assembly.nodes, model.arrays.tree
     layout = IN_MOTION if in_motion else AT_REST

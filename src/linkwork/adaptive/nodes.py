@@ -57,10 +57,10 @@ def sum_helical_effort(mechanism, c, run, i):
     k = mechanism.model_tree[i, Q]
     effort = run.effort[j] - mechanism.dof[j, DAMPING] * run.v[j]
     effort -= mechanism.dof[j, STIFFNESS] * (run.q[k] - mechanism.rest[k])
-    driven, _, _ = motor_law(
+    motor_effort, _, _ = motor_law(
         run.motor, mechanism.effort_limit, mechanism.velocity_limit, j, run.q[k], run.v[j], 0.0, run.v[j]
     )
-    c.effort_sum[j] = effort + driven
+    c.effort_sum[j] = effort + motor_effort
 
 
 @routine

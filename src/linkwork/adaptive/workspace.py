@@ -27,7 +27,7 @@ OPEN = 1  # on the list of nodes that are solved: its joint is computed
 ACTIVE = 2  # part of the active region: its joint moves (dynamics)
 STALE = 4  # its factor, and in motion its velocity columns, do not fit its coefficients
 CHOSEN = 8  # will be part of the active region (dynamics)
-RENEW = 16  # something changed in it that the next step must know of (dynamics)
+RENEW = 16  # something changed in it that the next step needs (dynamics)
 DIRTY = (
     32  # something in it changed: its coefficients are to be assembled anew (in dynamics: an effort, since the update)
 )
@@ -40,7 +40,7 @@ OPEN_COUNT, SORTED_COUNT, HEAP_COUNT, LOAD_COUNT, JOINT_COUNT, UPDATED_COUNT = r
 ACTIVE_COUNT, CHANGE_COUNT, CHANGED, UNCHANGED, ACTIVATED = range(6, 11)
 # Of turns (`region.turns`): the body whose joint is looked at next, how often all were, joints that have a turn, and
 # those that settled at the last update.
-CURSOR, ROUND, IN_TURN, SETTLED = range(11, 15)
+CURSOR, ROUND, IN_TURN, RESTING = range(11, 15)
 # Of regions of all joints (`region.everything`): steps until the motion is asked how many joints would do, 0 where the
 # region is chosen; how long it is waited for that; steps since a region was last chosen after one of all joints.
 UNTIL_ASKED, WAIT, SINCE = range(15, 18)
@@ -54,7 +54,7 @@ METRIC_SUMS = 6
 
 # Columns of `turns`, one row per body: what `region.turns` calls the turn of its joint; what the joint did lately, and at
 # its fastest since it became active; what it would have done, were all joints free, when it settled.
-TURN, ACTIVITY, PEAK, SETTLED_AT = range(4)
+TURN, ACTIVITY, PEAK, RESTING_AT = range(4)
 TURN_COLUMNS = 4
 
 OVERFLOW = -2  # in the place of a body that failed

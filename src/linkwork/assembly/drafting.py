@@ -95,7 +95,7 @@ def draft_nodes(parent, welded, table):
 @routine
 def join_stretches(welded, items, joints, heights, length, draft, count, weights, stack):
     """Joins the elements of a path that are welded to one another; returns the numbers of elements and nodes then."""
-    kept = 0
+    listed = 0
     start = 0
     while start < length:
         end = start + 1
@@ -104,10 +104,10 @@ def join_stretches(welded, items, joints, heights, length, draft, count, weights
         node, h = items[start], heights[start]
         if end > start + 1:
             node, count, h = halve(JOIN, items, joints, heights, start, end, draft, count, weights, stack)
-        items[kept], joints[kept], heights[kept] = node, joints[start], h
-        kept += 1
+        items[listed], joints[listed], heights[listed] = node, joints[start], h
+        listed += 1
         start = end
-    return kept, count
+    return listed, count
 
 
 @routine

@@ -25,7 +25,7 @@ from linkwork.contact.listed_pairs import (
     may_go,
     note_left,
 )
-from linkwork.contact.narrow_phase import is_stepping, may_touch, narrow_of, touch_shapes
+from linkwork.contact.narrow_phase import is_stepping, list_contacts, may_touch, narrow_of
 from linkwork.contact.near_itself import (
     distance_known,
     distance_left,
@@ -234,8 +234,8 @@ def search_rigid(finder, first, second, base):
         if distance_left(volumes, a, b, apart, follows) > need:
             return True
     is_near = 0.0 <= apart <= need  # then nothing is gained by finding out how near
-    beyond = 0.0 if is_near or query[MODE] == PASSING else AHEAD * length(load3(volumes.volume, b, HALF))
-    apart = descend_rigid(finder, first, second, beyond, base)
+    extra_distance = 0.0 if is_near or query[MODE] == PASSING else AHEAD * length(load3(volumes.volume, b, HALF))
+    apart = descend_rigid(finder, first, second, extra_distance, base)
     if query[MODE] == CONTACTS and apart > TOO_SHORT:
         note_distance(volumes, a, b, apart, follows)
         if apart <= need:
@@ -244,11 +244,11 @@ def search_rigid(finder, first, second, base):
 
 
 @routine
-def descend_rigid(finder, first, second, beyond, base):
+def descend_rigid(finder, first, second, extra_distance, base):
     """The same by a descent; a lower bound of their distance, TOO_SHORT where the stack was.
 
     What is farther apart than margin and reaches is followed for as long as it is the nearest so far, to find the distance,
-    if it is not `beyond` [m] farther still.
+    if it is not `extra_distance` [m] farther still.
     """
     volumes = finder.volumes
     for side in range(2):
@@ -270,7 +270,7 @@ def descend_rigid(finder, first, second, beyond, base):
         cb, hb = load3(volumes.volume, b, CENTRE), load3(volumes.volume, b, HALF)
         apart, need = box_separation(Ra, pa, ca, ha, Rb, pb, cb, hb), margin_now(finder.query) + reach
         are_bodies = is_own(volumes, a) and is_own(volumes, b)
-        if apart > need and (apart >= least or apart > need + beyond or are_bodies):
+        if apart > need and (apart >= least or apart > need + extra_distance or are_bodies):
             least = min(least, apart)
         elif are_bodies:
             apart = mark_bodies(finder, body_of(volumes, a), Ra, pa, Va, body_of(volumes, b), Rb, pb, Vb, reach)
@@ -307,6 +307,6 @@ def mark_bodies(finder, a, Ra, pa, Va, b, Rb, pb, Vb, reach):
     for s in range(table.first[a + 1], table.first[a + 2]):
         for t in range(table.first[b + 1], table.first[b + 2]):
             if may_touch(table, s, t):
-                gap = touch_shapes(narrow_of(finder), Side(s, Ra, pa, Va), Side(t, Rb, pb, Vb), reach)
+                gap = list_contacts(narrow_of(finder), Side(s, Ra, pa, Va), Side(t, Rb, pb, Vb), reach)
                 least = min(least, TRUSTED * gap)
     return least

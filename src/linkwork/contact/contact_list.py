@@ -237,21 +237,21 @@ def unite_parted(contacts):
     """Before a new list: what has parted since the last one stays so, whatever becomes of the new one. It joins what has
     parted before of the same shapes, so that no more part in a step than there are pairs."""
     ids, parted = contacts.parted_ids, contacts.parted
-    kept = contacts.number[OLD_PARTED]
-    for k in range(kept, contacts.number[PARTED]):
-        to = kept
-        for i in range(kept - 1, -1, -1):
+    listed = contacts.number[OLD_PARTED]
+    for k in range(listed, contacts.number[PARTED]):
+        to = listed
+        for i in range(listed - 1, -1, -1):
             if same_pair(ids, i, ids, k):
                 to = i
-        if to < kept:
+        if to < listed:
             add_to6(parted, to, SUMMED, load6(parted, k, SUMMED))
             continue
         for c in range(IDS):
-            ids[kept, c] = ids[k, c]
+            ids[listed, c] = ids[k, c]
         for e in range(PARTED_DATA):
-            parted[kept, e] = parted[k, e]
-        kept += 1
-    contacts.number[PARTED], contacts.number[OLD_PARTED] = kept, kept
+            parted[listed, e] = parted[k, e]
+        listed += 1
+    contacts.number[PARTED], contacts.number[OLD_PARTED] = listed, listed
 
 
 @inlined
@@ -262,16 +262,16 @@ def sum_part(contacts):
 
 
 @inlined
-def settle_sums(contacts, stands):
+def commit_sums(contacts, stands):
     """The parts since the last call stand, or were taken back."""
     for i in range(contacts.number[COUNT]):
-        settle_sum(contacts.summed, i, 0, stands)
+        commit_sum(contacts.summed, i, 0, stands)
     for i in range(contacts.number[PARTED]):
-        settle_sum(contacts.parted, i, SUMMED, stands)
+        commit_sum(contacts.parted, i, SUMMED, stands)
 
 
 @inlined
-def settle_sum(summed, i, at, stands):
+def commit_sum(summed, i, at, stands):
     s = load6(summed, i, at)
     if stands:
         store3(summed, i, at, (s[0] + s[3], s[1] + s[4], s[2] + s[5]))

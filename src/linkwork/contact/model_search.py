@@ -22,7 +22,7 @@ from linkwork.contact.broad_phase import (
 from linkwork.contact.contact_list import make_contacts, warm_start
 from linkwork.contact.geometry.boxes import CENTRE, HALF, REACH, boxes_apart
 from linkwork.contact.geometry.distance import make_scratch
-from linkwork.contact.near_world import touch_obstacle
+from linkwork.contact.near_world import list_obstacle
 from linkwork.contact.tables import (
     QUERY,
     THIN,
@@ -121,14 +121,14 @@ def search_world(finder, root):
         if top + 3 > finder.pairs.shape[0]:
             return False
         if is_own(volumes, k) and is_leaf:
-            touch_obstacle(finder, body_of(volumes, k), R, p, V, table.world_links[w, 2], reach)
+            list_obstacle(finder, body_of(volumes, k), R, p, V, table.world_links[w, 2], reach)
         elif is_own(volumes, k) or (not is_leaf and dot3(box_h, box_h) > dot3(half, half)):
             for c in range(2):
                 top += 1
                 store_side(finder, top, 0, k, R, p, V, reach)
                 finder.pairs[top, 1] = table.world_links[w, c]
         else:
-            before, top = top, put_parts(finder, top, k, R, p, V, reach)
+            before, top = top, push_parts(finder, top, k, R, p, V, reach)
             finder.pairs[before + 1 : top + 1, 1] = w
     return True
 
@@ -155,16 +155,16 @@ def descend_plane(finder, plane):
         if low > margin_now(finder.query) + reach:
             continue
         if is_own(volumes, k):
-            touch_obstacle(finder, body_of(volumes, k), R, p, V, plane, reach)
+            list_obstacle(finder, body_of(volumes, k), R, p, V, plane, reach)
             continue
         if top + 3 > finder.pairs.shape[0]:
             return False
-        top = put_parts(finder, top, k, R, p, V, reach)
+        top = push_parts(finder, top, k, R, p, V, reach)
     return True
 
 
 @inlined
-def put_parts(finder, top, k, R, p, V, reach):
+def push_parts(finder, top, k, R, p, V, reach):
     """The parts of volume k on the stack above row `top`; returns the row of the last of them."""
     volumes = finder.volumes
     first, second = below(volumes, k)

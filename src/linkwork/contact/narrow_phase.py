@@ -115,7 +115,7 @@ def is_ignored(table, a, b):
 
 
 @routine
-def touch_shapes(finder, a, b, reach):
+def list_contacts(finder, a, b, reach):
     """Contacts (or the distance) of the shapes of two Sides; finder: Narrow.
 
     reach: how far the two can come nearer in the step [m]. Returns their distance where contacts are sought and they are
@@ -124,13 +124,13 @@ def touch_shapes(finder, a, b, reach):
     A = solid_of(finder.table, a.shape, a.R, a.p)
     B = solid_of(finder.table, b.shape, b.R, b.p)
     if B[0] == MESH:
-        touch_mesh(finder, a, A, b.shape, B, reach)
+        list_contacts_of_mesh(finder, a, A, b.shape, B, reach)
         return 0.0
-    return touch_solids(finder, a, A, b, B, reach)
+    return list_contacts_of_solids(finder, a, A, b, B, reach)
 
 
 @routine
-def touch_solids(finder, a, A, b, B, reach):
+def list_contacts_of_solids(finder, a, A, b, B, reach):
     """The same of their solids A and B, neither of them a mesh."""
     table, scratch, query = finder.table, finder.scratch, finder.query
     if query[MODE] == PASSING:
@@ -147,7 +147,7 @@ def touch_solids(finder, a, A, b, B, reach):
         count = with_coming_corners(table.vertices, A, B, n, count, margin, margin + COMING * reach, scratch)
     add_manifold(finder, a, A, b.shape, B, n, count)
     if count == 0 and gap <= margin + reach and query[STEP] > 0.0:
-        touch_later(finder, a, A, b, B, gap, n, reach)
+        list_future_contacts(finder, a, A, b, B, gap, n, reach)
     return max(gap, 0.0) if count == 0 else 0.0
 
 
@@ -188,7 +188,7 @@ def follow(finder, a, A, b, B, reach):
 
 
 @routine
-def touch_later(finder, a, A, b, B, gap, n, reach):
+def list_future_contacts(finder, a, A, b, B, gap, n, reach):
     """Contacts of two solids that touch within the step, where their points are now. Now they are `gap` apart, along n.
 
     Against an obstacle the contact acts at the body's own point: between the two it would have another lever, and turn a
@@ -205,8 +205,8 @@ def touch_later(finder, a, A, b, B, gap, n, reach):
     if hit:
         later_a, later_b = moved(A, a.p, a.V, time), moved(B, b.p, b.V, time)
         count, n, _ = contact_points(table.vertices, later_a, later_b, margin, scratch)
-        touches = count > 0
-        if not touches:  # held up by a corner that stays near, the search ended on its way: what is near comes next
+        is_in_contact = count > 0
+        if not is_in_contact:  # held up by a corner that stays near, the search ended on its way: what is near is next
             count, n, _ = contact_points(table.vertices, later_a, later_b, margin + reach, scratch)
         if count > 0 and sweeps(query, reach):
             far = margin + COMING * reach
@@ -225,7 +225,7 @@ def touch_later(finder, a, A, b, B, gap, n, reach):
             else:
                 turns = time * math.sqrt(a.V[0] * a.V[0] + a.V[1] * a.V[1] + a.V[2] * a.V[2]) > TURNS
                 meets_elsewhere = A[0] != SPHERE and (turns or away > size)
-            if touches and meets_elsewhere:
+            if is_in_contact and meets_elsewhere:
                 query[NEXT_IMPACT] = min(query[NEXT_IMPACT], time)
 
 
@@ -275,7 +275,7 @@ def is_round(kind):
 
 @routine
 def note_direction(table, contacts, s, t, A, B):
-    """Direction and coefficients of the friction of the last contact; as a moves against b, whoever brings them."""
+    """Direction and coefficients of the friction of the last contact; as a moves against b, whichever brings them."""
     i = contacts.number[COUNT] - 1
     if contacts.number[NEEDED] > contacts.ids.shape[0]:  # the list was full
         return
@@ -304,7 +304,7 @@ def remember(query, s, t, gap, n, a, b):
 
 
 @routine
-def touch_mesh(finder, a, A, t, B, reach):
+def list_contacts_of_mesh(finder, a, A, t, B, reach):
     """A Side against the triangles of mesh t, which stands in the world."""
     table, contacts, scratch, query, s = finder.table, finder.contacts, finder.scratch, finder.query, a.shape
     first = contacts.number[COUNT]
@@ -326,7 +326,7 @@ def touch_mesh(finder, a, A, t, B, reach):
         T = (TRIANGLE, B[1], B[2], B[3], table.mesh_links[k, 2], 3)
         face = triangle_normal(table.vertices, T)
         if query[MODE] == CONTACTS:
-            touch_triangle(finder, a, A, t, T, face, reach)
+            list_contacts_of_triangle(finder, a, A, t, T, face, reach)
         elif query[MODE] == PASSING:
             corner = add3(matvec3(T[1], load3(table.vertices, T[4], 0)), T[2])
             if dot3(face, sub3(A[2], corner)) >= 0.0:  # from behind it does not push
@@ -338,7 +338,7 @@ def touch_mesh(finder, a, A, t, B, reach):
 
 
 @routine
-def touch_triangle(finder, a, A, t, T, face, reach):
+def list_contacts_of_triangle(finder, a, A, t, T, face, reach):
     """One triangle: it pushes outward only; what comes from behind belongs to another triangle."""
     table, scratch, query = finder.table, finder.scratch, finder.query
     margin = query[MARGIN]
@@ -357,7 +357,7 @@ def touch_triangle(finder, a, A, t, T, face, reach):
         count = with_coming_corners(table.vertices, A, T, n, count, margin, margin + COMING * reach, scratch)
     add_manifold(finder, a, A, t, T, n, count)
     if count == 0 and gap <= margin + reach and query[STEP] > 0.0 and dot3(n, face) > 0.0:
-        touch_later(finder, a, A, Side(t, T[1], T[2], ZERO6), T, gap, n, reach)
+        list_future_contacts(finder, a, A, Side(t, T[1], T[2], ZERO6), T, gap, n, reach)
 
 
 @routine
@@ -365,24 +365,24 @@ def drop_doubles(contacts, first):
     """Neighbouring triangles see the same point: of contacts at one place the nearest stays; at most eight are kept."""
     data, number = contacts.data, contacts.number
     count = number[COUNT]
-    kept = first
+    listed = first
     for i in range(first, count):
         double = -1
-        for j in range(first, kept):
+        for j in range(first, listed):
             d = sub3(load3(data, i, POINT), load3(data, j, POINT))
             if dot3(d, d) < 1e-6 * data[i, SIZE] * data[i, SIZE]:
                 double = j
-        if double < 0 and kept - first >= MESH_POINTS:  # the list is full: the farthest makes room
+        if double < 0 and listed - first >= MESH_POINTS:  # the list is full: the farthest makes room
             double = first
-            for j in range(first, kept):
+            for j in range(first, listed):
                 if data[j, GAP] > data[double, GAP]:
                     double = j
         if double < 0:
-            copy_contact(contacts, i, kept)
-            kept += 1
+            copy_contact(contacts, i, listed)
+            listed += 1
         elif data[i, GAP] < data[double, GAP]:
             copy_contact(contacts, i, double)
-    number[COUNT] = kept
+    number[COUNT] = listed
 
 
 @inlined

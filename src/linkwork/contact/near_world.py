@@ -28,7 +28,7 @@ from linkwork.assembly.node_table import UP
 from linkwork.contact.broad_phase import TRUSTED
 from linkwork.contact.geometry.boxes import CENTRE, HALF, box_to_parent
 from linkwork.contact.geometry.solids import MESH, PLANE, core_radius, core_support
-from linkwork.contact.narrow_phase import may_touch, narrow_of, solid_of, touch_shapes
+from linkwork.contact.narrow_phase import list_contacts, may_touch, narrow_of, solid_of
 from linkwork.contact.swept import Side
 from linkwork.contact.tables import CONTACTS, FOUND_NORMAL, MARGIN, MODE, STEP
 from linkwork.contact.travel import ROUNDING
@@ -52,7 +52,7 @@ def query_obstacles(finder, group, R, p, V, reach):
     volumes, stack = finder.volumes, finder.pairs
     bound, travelled = volumes.clearance_bound, volumes.travelled[group]
     if is_own(volumes, group):
-        bound[group] = travelled + touch_world(finder, group, R, p, V, reach, travelled, 0)
+        bound[group] = travelled + list_world(finder, group, R, p, V, reach, travelled, 0)
         return True
     need = finder.query[MARGIN] + reach
     stack[0, 0] = group
@@ -99,7 +99,7 @@ def query_body(finder, group, k, R, p, V, reach, base):
     Vk = carried_twist(V, p, pk)
     reach = min(reach, twist_reach(Vk, volumes.volume, k, query[STEP]))
     if not volumes.clearance_bound[k] - travelled > query[MARGIN] + reach:
-        volumes.clearance_bound[k] = travelled + touch_world(finder, k, matmul3(R, Ri), pk, Vk, reach, travelled, base)
+        volumes.clearance_bound[k] = travelled + list_world(finder, k, matmul3(R, Ri), pk, Vk, reach, travelled, base)
 
 
 @routine
@@ -203,11 +203,11 @@ def shape_of(table, w):
 
 
 @routine
-def touch_near(finder, body, R, p, V, w, clear, reach):
+def list_if_near(finder, body, R, p, V, w, clear, reach):
     """Contacts of the shapes of one body with obstacle w, whose box is `clear` away; a lower bound of their distance."""
     if clear > finder.query[MARGIN] + reach:
         return clear
-    return touch_obstacle(finder, body, R, p, V, shape_of(finder.table, w), reach)
+    return list_obstacle(finder, body, R, p, V, shape_of(finder.table, w), reach)
 
 
 @routine
@@ -253,7 +253,7 @@ def note_plane(finder, body, e, w):
 
 
 @routine
-def touch_world(finder, k, R, p, V, reach, travelled, base):
+def list_world(finder, k, R, p, V, reach, travelled, base):
     """Contacts of the shapes of one body with all obstacles; returns a lower bound of its distance from them.
 
     travelled: by its rigid group. base: as of `world_clearance`.
@@ -262,7 +262,7 @@ def touch_world(finder, k, R, p, V, reach, travelled, base):
     body = body_of(volumes, k)
     least = volumes.other_bound[body] - travelled
     if not least > finder.query[MARGIN] + reach:
-        return touch_all(finder, k, R, p, V, reach, travelled, base)
+        return list_all(finder, k, R, p, V, reach, travelled, base)
     h = load3(volumes.volume, k, HALF)
     centre, around = box_to_parent(R, p, load3(volumes.volume, k, CENTRE), h)
     margin = finder.query[MARGIN]
@@ -274,7 +274,7 @@ def touch_world(finder, k, R, p, V, reach, travelled, base):
         if not room > margin:
             clear = obstacle_clearance(R, centre, h, around, finder.table, w)
             if not clear > margin + reach:
-                clear = touch_obstacle(finder, body, R, p, V, shape_of(finder.table, w), reach)
+                clear = list_obstacle(finder, body, R, p, V, shape_of(finder.table, w), reach)
                 if finder.query[MODE] == CONTACTS:
                     note_plane(finder, body, e, w)
         least = min(least, clear)
@@ -282,7 +282,7 @@ def touch_world(finder, k, R, p, V, reach, travelled, base):
 
 
 @routine
-def touch_all(finder, k, R, p, V, reach, travelled, base):
+def list_all(finder, k, R, p, V, reach, travelled, base):
     """The same by a comparison with all of them, of which the nearest two are noted, and how far the others are."""
     volumes, table, stack = finder.volumes, finder.table, finder.pairs
     need = finder.query[MARGIN] + reach
@@ -294,7 +294,7 @@ def touch_all(finder, k, R, p, V, reach, travelled, base):
     for i in range(table.planes.shape[0]):
         w = boxes + i
         clear = obstacle_clearance(R, centre, h, around, table, w)
-        clear = touch_near(finder, body, R, p, V, w, clear, reach)
+        clear = list_if_near(finder, body, R, p, V, w, clear, reach)
         first, second, third = among_nearest(first, second, third, clear, w)
     stack[base, 1] = 0
     top = base if boxes > 0 else base - 1
@@ -308,7 +308,7 @@ def touch_all(finder, k, R, p, V, reach, travelled, base):
             stack[top + 1, 1], stack[top + 2, 1] = table.world_links[w, 0], table.world_links[w, 1]
             top += 2
             continue
-        clear = touch_near(finder, body, R, p, V, w, clear, reach)
+        clear = list_if_near(finder, body, R, p, V, w, clear, reach)
         first, second, third = among_nearest(first, second, third, clear, w)
     volumes.nearest[body, 0], volumes.nearest[body, 1] = first[1], second[1]
     volumes.planes[body, 3], volumes.planes[body, 7] = math.inf, math.inf
@@ -327,12 +327,12 @@ def among_nearest(first, second, third, clear, w):
 
 
 @routine
-def touch_obstacle(finder, body, R, p, V, t, reach):
+def list_obstacle(finder, body, R, p, V, t, reach):
     """All shapes of a body against shape t of the world; returns a lower bound of their distance."""
     table = finder.table
     least = math.inf
     for s in range(table.first[body + 1], table.first[body + 2]):
         if may_touch(table, s, t):
-            gap = touch_shapes(narrow_of(finder), Side(s, R, p, V), Side(t, IDENTITY3, ZERO3, ZERO6), reach)
+            gap = list_contacts(narrow_of(finder), Side(s, R, p, V), Side(t, IDENTITY3, ZERO3, ZERO6), reach)
             least = min(least, TRUSTED * gap)
     return least

@@ -12,7 +12,7 @@ from linkwork.assembly.plan import assemble_model
 from linkwork.contact.broad_phase import Finder
 from linkwork.contact.geometry.solids import PLANE
 from linkwork.contact.model_search import make_finder, search
-from linkwork.contact.narrow_phase import narrow_of, touch_shapes
+from linkwork.contact.narrow_phase import list_contacts, narrow_of
 from linkwork.contact.settings import Contact
 from linkwork.contact.shape_table import entities_by_name, shape_table
 from linkwork.contact.swept import Side
@@ -281,7 +281,7 @@ def measure_pair(finder, poses, s, t):
     table = finder.table
     Ra, pa = pose_of_shape(table, poses, s)
     Rb, pb = pose_of_shape(table, poses, t)
-    touch_shapes(narrow_of(finder), Side(s, Ra, pa, ZERO6), Side(t, Rb, pb, ZERO6), 0.0)
+    list_contacts(narrow_of(finder), Side(s, Ra, pa, ZERO6), Side(t, Rb, pb, ZERO6), 0.0)
 
 
 @kernel

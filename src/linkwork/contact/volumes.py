@@ -108,7 +108,7 @@ def make_volumes(assembly: Any, table: ShapeTable) -> Volumes:
         other_bound=np.full(n, -np.inf),
         planes=np.full((n, 8), np.inf),
         times_rigid=np.zeros(N + n, dtype=np.int64),
-        pair_bounds=np.full((pairs_kept(n), 17), -1.0),
+        pair_bounds=np.full((pair_capacity(n), 17), -1.0),
         listed=np.zeros((LISTED_PER_BODY * n, 2), dtype=np.int64),
         listed_left=np.zeros(LISTED_PER_BODY * n),
         listed_until=np.full(N + n, -np.inf),
@@ -120,7 +120,7 @@ def make_volumes(assembly: Any, table: ShapeTable) -> Volumes:
     return volumes
 
 
-def pairs_kept(bodies: int) -> int:
+def pair_capacity(bodies: int) -> int:
     """How many pairs of rigid groups are known at most, a power of two: a body has few that are near."""
     return 1 << max(6, min(16, (16 * bodies - 1).bit_length()))
 

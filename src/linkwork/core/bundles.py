@@ -15,7 +15,7 @@ gets it. A simulation works on dozens of arrays. So its arrays are described onc
         s = motion_of(table)
         ... s.v[0] ...
 
-Arrays that a subroutine does not use cost it nothing. A table does not keep its arrays alive: whoever makes one holds
+Arrays that a subroutine does not use cost it nothing. A table does not keep its arrays alive: its maker holds
 them. A kernel may change the number of rows of an array in the table, within what was allocated (`set_rows`): that is
 how the arrays of a linkage grow and shrink with the joints that move.
 """

@@ -47,7 +47,7 @@ def not_negative(value: Any, what: str, finite: bool = False) -> float:
     return number
 
 
-def whole(value: Any, least: int, what: str) -> int:
+def integer(value: Any, least: int, what: str) -> int:
     """A whole number ≥ least that can be counted to."""
     if type(value) is int and least <= value <= MOST:
         return value
@@ -102,7 +102,7 @@ def refuse_memory(needed: int, what: str, instead: str) -> None:
 
 
 def available_memory() -> int:
-    """Bytes this program can still have; physical memory where the system does not tell."""
+    """Bytes this program can still have; physical memory where the system does not report it."""
     try:
         with open("/proc/meminfo", encoding="ascii") as lines:
             for line in lines:

@@ -54,7 +54,7 @@ def checked_packed(path: str | Path, unpack: Callable[..., Any] = gzip.open) -> 
 
 
 def checked_zip(path: str | Path) -> Path:
-    """The same of an archive by zip, whose parts tell their sizes; unpacking stops there."""
+    """The same of an archive by zip, whose parts have their sizes; unpacking stops there."""
     file = checked_file(path)
     try:
         with zipfile.ZipFile(file) as parts:

@@ -49,7 +49,7 @@ def _flags(builder):
 
 
 def _read(builder):
-    """The register of floating-point modes, as 64 bits; zero where the machine has none that we know."""
+    """The register of floating-point modes, as 64 bits; zero where the machine has none that is known."""
     if _machine(builder) == "x86_64":
         place = local(builder, _WORD)
         builder.call(_x86(builder, "llvm.x86.sse.stmxcsr"), [builder.bitcast(place, ir.IntType(8).as_pointer())])

@@ -1,4 +1,4 @@
-"""Objects that hold memory that kernels know by address, files or windows: they are made anew, not copied."""
+"""Objects that hold memory that kernels use by address, files or windows: they are made anew, not copied."""
 
 from __future__ import annotations
 

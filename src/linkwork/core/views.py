@@ -2,7 +2,7 @@
 
 A view is one word, however many arrays its bundle has: to hand it on to a subroutine costs nothing. Each array that a
 subroutine asks for is read once, where the subroutine gets the view (`ReadOnce`): as if all had been read there,
-without unused ones. So the compiler sees a few arrays per subroutine instead of dozens, and loops find their addresses
+without unused ones. So the compiler has a few arrays per subroutine instead of dozens, and loops find their addresses
 in registers.
 """
 

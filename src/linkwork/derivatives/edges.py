@@ -75,10 +75,10 @@ class RunEdge:
         found = run.backward(q=by_q, v=W[:, nq:])
         first = self.tangents.tangent_transposed(states[0, :nq], found.q)
         q = np.asarray(q, dtype=float)
-        whole = first + self.tangents.tangent_transposed(
+        total = first + self.tangents.tangent_transposed(
             states[0, :nq], self.tangents.push_transposed(states[0, :nq], W[0, :nq])
         )
-        return whole / _lengths(self, q), found.v, found.effort
+        return total / _lengths(self, q), found.v, found.effort
 
     def _run(self, q: Any, v: Any, efforts: Any) -> tuple[Any, FloatArray]:
         """The run and its states; the last one where all is as it was then, as it is on the way back."""
@@ -136,7 +136,7 @@ def _rows(given: Any, sizes: tuple[int, ...], names: tuple[str, ...]) -> tuple[l
 
 # ---------------------------------------------------------------------------------------------------------- coordinates
 
-# Between changes of coordinates (nq) and changes along the tangent (nv), for libraries that know of coordinates alone.
+# Between changes of coordinates (nq) and changes along the tangent (nv), for libraries that have coordinates alone.
 #
 # Quaternions that are not unit count as those they become when made unit. With q of an orientation, and ω the change along
 # the tangent: dq = ½ q ⊗ ω, and ω = 2 vec(q* ⊗ dq) / |q|²; a free joint's position changes by R v.

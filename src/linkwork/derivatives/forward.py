@@ -78,9 +78,9 @@ def jvp(
     return along(work, forward_tangent, given, "effort")
 
 
-def along(work: Workspace, sweep: Callable[..., None], given: dict[str, FloatArray], drive: str) -> FloatArray:
-    """One tangent sweep along the given directions. drive: the name of what forces the motion."""
-    table, bundle = work.tangent(given, drive)
+def along(work: Workspace, sweep: Callable[..., None], given: dict[str, FloatArray], forcing: str) -> FloatArray:
+    """One tangent sweep along the given directions. forcing: the name of what forces the motion."""
+    table, bundle = work.tangent(given, forcing)
     sweep(work.primal_table, table)
     finite_gradients(bundle.result, "the dynamics")
     return bundle.result.copy()

@@ -70,12 +70,12 @@ def forward_matrices(primal, dense):
     fill_lifts(s, m)
     nv = s.v.shape[0]
     for k in range(nv * nv):
-        m.by_drive[k] = 0.0
+        m.by_forcing[k] = 0.0
     for j in range(nv):
-        m.by_drive[nv * j + j] = 1.0
+        m.by_forcing[nv * j + j] = 1.0
     solve_sides(s, m, m.by_q)
     solve_sides(s, m, m.by_v)
-    solve_sides(s, m, m.by_drive)
+    solve_sides(s, m, m.by_forcing)
     restore_mode(mode)
 
 
@@ -94,7 +94,7 @@ def inverse_matrices(primal, dense):
 def forward_matrices_at(primal, dense, q, v, effort, found):
     """Everything in one call, for small models, where calls from Python take the time: `aba` at (q, v) and all matrices.
 
-    found: (3, nv, nv). Returns whether all went well; otherwise the way of many calls tells why not.
+    found: (3, nv, nv). Returns whether all went well; otherwise the way of many calls finds why not.
     """
     s = primal_of(primal)
     nv = v.shape[0]

@@ -1,7 +1,7 @@
 """Rules of derivatives that other rooms add: of loops, of steps with equations of their own, of adaptive runs.
 
-Those rooms stand above this one and know it; this one knows their names alone. So whoever asks for a derivative has all
-rules, and whoever asks for none does not load them.
+Those rooms stand above this one and import it; this one has their names alone. So a call for a derivative has all
+rules, and without such a call they are not loaded.
 """
 
 from __future__ import annotations

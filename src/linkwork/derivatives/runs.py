@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork.core.arrays import FloatArray
-from linkwork.core.checks import positive, shown, whole
+from linkwork.core.checks import integer, positive, shown
 from linkwork.core.messages.deprecation import once_positional
 from linkwork.core.messages.describe import html_table, tabled
 from linkwork.core.messages.progress import progress_bar
@@ -93,7 +93,7 @@ class GradientRun:
 
     @property
     def kept_states(self) -> tuple[dict[str, Any], ...]:
-        """What is kept of the run: states with all that the next step must know, from the first to the last."""
+        """What is kept of the run: states with all that the next step needs, from the first to the last."""
         return tuple(self._checkpoints)
 
     def states(self) -> FloatArray:
@@ -239,7 +239,7 @@ def run_with_gradients(
     so are those of other integrators in which bodies meet. Steps that were made in parts are refused in the backward pass.
     The simulation is at the end of the run afterwards.
     """
-    count = whole(n, 1, "the number of steps")
+    count = integer(n, 1, "the number of steps")
     positive(memory, "memory")
     step = positive(h, "h")
     table = None

@@ -108,7 +108,7 @@ def inertias_leaf_to_root(tree, body, dof, work, dof_work):
 
 @inlined
 def inertia_to_parent(tree, body, dof, i, work, dof_work):
-    """What the parent of body i feels of it; False where its joint resists with no inertia."""
+    """What body i does to its parent; False where its joint resists with no inertia."""
     ok = True
     if tree[i, KIND] == HELICAL:
         ok = inertia_to_parent_1dof(tree, body, dof, i, work)
@@ -235,9 +235,9 @@ def inertia_to_parent_general(tree, dof, i, work, dof_work):
         dof_work[j + d, EFFORT_D] -= dot6(load6(dof_work, j + d, S_D), p)  # u
     if parent >= 0 and (nd < 6 or geared):
         if rotors_only:
-            A, B, C, p = held_by_rotors(dof, dof_work, j, nd, load6(work, i, BIAS), tau)
+            A, B, C, p = through_rotors(dof, dof_work, j, nd, load6(work, i, BIAS), tau)
         else:
-            A, B, C, p = held_by_joint(A, B, C, p, dof_work, j, nd, load6(work, i, BIAS))
+            A, B, C, p = through_joint(A, B, C, p, dof_work, j, nd, load6(work, i, BIAS))
         add_to_parent(work, i, parent, A, B, C, p)
     return SINGULAR_PART * work[i, LOSS] < 1.0
 
@@ -286,7 +286,7 @@ def lifted_efforts(dof_work, j, six):
 
 
 @inlined
-def held_by_joint(A, B, C, p, dof_work, j, nd, bias):
+def through_joint(A, B, C, p, dof_work, j, nd, bias):
     """I_a = I - U D⁻¹ Uᵀ, column by column of the symmetric product, and p + I_a c + U D⁻¹ u."""
     _, U, D = factors_of_joints(dof_work)
     lift = ZERO6
@@ -305,7 +305,7 @@ def rotors_are_small(A, C, dof, j):
 
 
 @inlined
-def held_by_rotors(dof, dof_work, j, six, bias, tau):
+def through_rotors(dof, dof_work, j, six, bias, tau):
     """The same for a free joint, S = 1: I_a = A - A D⁻¹ A, and τ - A D⁻¹ u + I_a c, since p + u = τ."""
     A = ZERO6
     B = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)

@@ -166,7 +166,7 @@ def checked_or_aba(
         why = "a body's inertia is singular"
     except StateError:
         why = "it cannot solve a joint"
-    qdd = _forward_aba(model, q, v, effort, wrenches)  # tells itself what cannot be solved at all
+    qdd = _forward_aba(model, q, v, effort, wrenches)  # raises by itself where nothing can be solved
     warn_fallback(name, model, why)
     return False, qdd
 

@@ -38,8 +38,8 @@ POOR_LOSS = 1e-6 / EPS  # roundings magnified so far leave six digits
 # each held joint adds one rounding of what a stretch weighs, and roundings of a dozen still stay below MISSED.
 NEARLY_POINT = 1e-5
 UNEQUAL = 1e6
-HELD_BY_ROTOR = 10.0
-HELD_JOINTS = 12
+HEAVY_ROTOR = 10.0
+MANY_ROTORS = 12
 TURNING, PUSHING = 30, 31  # columns of the workspace of `rnea` that it leaves free: sizes of moment and force
 
 
@@ -69,10 +69,10 @@ def _find_delicate(model: Model, merges_welds: bool) -> bool:
     own = np.repeat(
         np.maximum(trace, mass), dofs
     )  # in one number, metres for radians: a rough size is all that is asked
-    geared = model.arrays.dof[:, layout.ARMATURE] > HELD_BY_ROTOR * own
+    geared = model.arrays.dof[:, layout.ARMATURE] > HEAVY_ROTOR * own
     welded = kinds == layout.FIXED
     welds = _welds_eliminated(model, welded) if merges_welds else int(welded.sum())
-    return welds + int(geared.sum()) >= HELD_JOINTS
+    return welds + int(geared.sum()) >= MANY_ROTORS
 
 
 def _welds_eliminated(model: Model, welded: NDArray[np.bool_]) -> int:

@@ -132,7 +132,7 @@ def refuse_loops(model: Model, what: str) -> None:
 
 
 def refuse_couplings(model: Model, what: str) -> None:
-    """For what knows loops but no couplings of joints."""
+    """For what takes loops but no couplings of joints."""
     if model.couplings:
         raise StateError(
             f"{what} does not know couplings, and model '{model.name}' has {len(model.couplings)} (the first is "

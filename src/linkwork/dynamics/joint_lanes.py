@@ -13,10 +13,10 @@ from linkwork.spatial.simd import add_outer, combine, vload, vsum
 
 
 @inlined
-def pivot_of_rows(X, s, S, resists):
+def pivot_of_rows(X, s, S, added_diagonal):
     """U, Y and D of a joint of one freedom, whose block X is six rows; s: its column as numbers, S: in lanes."""
     U = rows_times(X, S)
-    return U, combine(s, X), vsum(S * U) + resists
+    return U, combine(s, X), vsum(S * U) + added_diagonal
 
 
 @inlined

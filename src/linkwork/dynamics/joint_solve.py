@@ -22,10 +22,10 @@ from linkwork.spatial.vectors import ZERO6, add6, angular, dot6, linear, scale6
 
 
 @inlined
-def pivot(A, B, C, s, resists):
+def pivot(A, B, C, s, added_diagonal):
     """U and D of a joint of one freedom; symmetric."""
     U = articulated_times_twist(A, B, C, s)
-    return U, dot6(s, U) + resists
+    return U, dot6(s, U) + added_diagonal
 
 
 @inlined
@@ -37,10 +37,10 @@ def pivots(A, B, C, S, U, D, j, n):
 
 
 @inlined
-def block_pivot(X, s, resists):
+def block_pivot(X, s, added_diagonal):
     """U, Y and D of a joint of one freedom."""
     U = block_times_twist(X, s)
-    return U, twist_times_block(s, X), dot6(s, U) + resists
+    return U, twist_times_block(s, X), dot6(s, U) + added_diagonal
 
 
 @inlined

@@ -4,7 +4,7 @@ Bodies may carry any 6x6 block in the place of their inertia, such as inertia an
 it need not be symmetric. A joint of several freedoms is eliminated one freedom after the other, as massless joints of one
 freedom in a row would be, so that all kinds of joints are one. With s the column of a freedom:
 
-    leaf to root    U = X s,  Y = Xᵀ s,  D = s·U + resistance,  X ← X - U D⁻¹ Yᵀ,  X_λ += shifted X                  (1)
+    leaf to root    U = X s,  Y = Xᵀ s,  D = s·U + added,  X ← X - U D⁻¹ Yᵀ,  X_λ += shifted X                      (1)
                     u = τ - s·p,  p ← p + U D⁻¹ u,  p_λ += shifted p                                                (2)
     root to leaf    x = D⁻¹ (u - Y·a),  a ← a + s x        a: the shifted velocity of the parent, at first           (3)
 
@@ -62,8 +62,8 @@ LEAST_PIVOT = 1e-14  # of what D would be at most for blocks of this size: below
 
 @routine
 def factor_leaf_to_root(tree, F):
-    """(1) for all bodies, those of `block`, `resistance` and couplings; False where a pivot vanishes, or is not a number,
-    or where there was no room for couplings that came on the way."""
+    """(1) for all bodies, those of `block`, `added_diagonal` and couplings; False where a pivot vanishes or is not a
+    number, or where there was no room for couplings that came on the way."""
     good = True
     for at in range(tree.shape[0]):
         i = F.order[at]
@@ -80,7 +80,7 @@ def factor_leaf_to_root(tree, F):
         for place in range(dof - 1, -1, -1):
             d = j + place
             s = load6(F.S, d, 0)
-            U, Y, D = pivot_of_rows(X, s, load_row(F.S, d), F.resistance[d])
+            U, Y, D = pivot_of_rows(X, s, load_row(F.S, d), F.added_diagonal[d])
             turning = abs(lane(X[0], 0)) + abs(lane(X[1], 1)) + abs(lane(X[2], 2))
             sliding = abs(lane(X[3], 3)) + abs(lane(X[4], 4)) + abs(lane(X[5], 5))
             good = good and abs(D) > LEAST_PIVOT * largest_pivot(s, turning, sliding)

@@ -26,7 +26,7 @@ class TreeFactor(NamedTuple):
     is_unit: Int1  # (n,)     1: a free body that stands in the world, whose columns are those of the unit matrix
     r: Float2  # (n, 8)   from the origin of the parent to that of the body [m]
     block: Float1  # (48 n,)  what each body carries, 6x8, row after row; eliminated by `factor`
-    resistance: Float1  # (nv,)    what is added to the diagonal: armature, springs, limits
+    added_diagonal: Float1  # (nv,)    what is added to the diagonal: armature, springs, limits
     U: Float2  # (nv, 8)
     Y: Float2  # (nv, 8)
     Dinv: Float1  # (nv,)
@@ -58,7 +58,7 @@ def make_tree_factor(bodies: int, freedoms: int, couplings: int = 0) -> TreeFact
         is_unit=np.zeros(bodies, dtype=np.int64),
         r=np.zeros((bodies, ROW)),
         block=np.zeros(BLOCK * bodies),
-        resistance=np.zeros(freedoms),
+        added_diagonal=np.zeros(freedoms),
         U=np.zeros((freedoms, ROW)),
         Y=np.zeros((freedoms, ROW)),
         Dinv=np.zeros(freedoms),

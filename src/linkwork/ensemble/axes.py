@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.core.arrays import FloatArray
-from linkwork.core.checks import finite, positive, whole
+from linkwork.core.checks import finite, integer, positive
 from linkwork.errors import LinkworkError
 from linkwork.scene.reading.schema import LISTS, MODEL
 from linkwork.scene.reading.settings import WORD
@@ -136,7 +136,7 @@ def _range(parts: list[str], words: str) -> Axis:
         raise LinkworkError(
             f"'{words}' has more values than a sweep can have runs; at most {MOST_RUNS:,} are possible."
         )
-    count = whole(int(numbers[2]), 2, f"the count of '{words}'")
+    count = integer(int(numbers[2]), 2, f"the count of '{words}'")
     check_interval(low, high, log)
     values = (np.geomspace(low, high, count) if log else np.linspace(low, high, count)).tolist()
     are_whole = all(WHOLE.fullmatch(part.strip()) for part in numbers) and all(value.is_integer() for value in values)

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from linkwork.core.checks import positive, whole
+from linkwork.core.checks import integer, positive
 from linkwork.ensemble.work import FAILED, Outcome, SweepError, Work, linkwork_version, perform
 from linkwork.errors import LinkworkError, MissingExtraError
 
@@ -228,4 +228,4 @@ def _reload_numba_settings() -> None:
 
 
 def checked_workers(workers: int | None) -> int | None:
-    return None if workers is None else whole(workers, 0, "workers")
+    return None if workers is None else integer(workers, 0, "workers")

@@ -20,7 +20,7 @@ from linkwork.errors import LinkworkError, MissingExtraError
 SIZE = (4.8, 3.7)  # width and height of a panel [inch]
 IN_A_ROW = 3
 MOST_PANELS = 12
-MOST_CURVES = 10  # in one panel: more cannot be told apart
+MOST_CURVES = 10  # in one panel: more cannot be distinguished
 GRID_FILLED = 0.5  # part of a grid of two parameters that runs must fill for a map
 LOG_SPAN = 30.0  # largest by smallest value from which an evenly spaced logarithm is drawn as one
 KINDS = ("auto", "curves", "map", "scatter")

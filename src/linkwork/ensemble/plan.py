@@ -175,7 +175,7 @@ def _bytes_of(path: Path) -> bytes:
 
 def refuse_other(kept: Plan, wanted: Plan, folder: Path) -> None:
     """A sweep goes on only as it began."""
-    wanted = as_kept(wanted)
+    wanted = as_stored(wanted)
     other = [words for name, words in WORDS.items() if getattr(kept, name) != getattr(wanted, name)]
     if other:
         raise LinkworkError(
@@ -184,7 +184,7 @@ def refuse_other(kept: Plan, wanted: Plan, folder: Path) -> None:
         )
 
 
-def as_kept(plan: Plan) -> Plan:
+def as_stored(plan: Plan) -> Plan:
     """As reading gives it: lists in place of tuples within values."""
     subject, rows = json.loads(json.dumps(plan.subject)), json.loads(json.dumps(plan.rows))
     points = Points(plan.names, [tuple(row) for row in rows])

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from linkwork.core.checks import as_path, shown, whole
+from linkwork.core.checks import as_path, integer, shown
 from linkwork.core.messages.describe import described
 from linkwork.core.messages.progress import progress_bar
 from linkwork.ensemble import engine
@@ -16,7 +16,7 @@ from linkwork.ensemble.axes import setting_key
 from linkwork.ensemble.design import Vary, make_points, run_seed
 from linkwork.ensemble.functions import function_needed, function_subject
 from linkwork.ensemble.journal import Journal, read_journal
-from linkwork.ensemble.plan import KEEP, Plan, as_kept, read_plan, refuse_other, write_plan
+from linkwork.ensemble.plan import KEEP, Plan, as_stored, read_plan, refuse_other, write_plan
 from linkwork.ensemble.table import SweepTable, is_sweep
 from linkwork.ensemble.work import FAILED, RESERVED, RUNS, FunctionWork, Outcome, SceneWork, Work
 from linkwork.errors import LinkworkError
@@ -69,8 +69,8 @@ class Sweep:
     ):
         if not isinstance(keep, str) or keep not in KEEP:
             raise LinkworkError(f"keep is {keep!r}; it is 'recordings' or 'scalars'.")
-        seed, repeat = whole(seed, 0, "seed"), whole(repeat, 1, "repeat")
-        sample = None if sample is None else whole(sample, 1, "sample")
+        seed, repeat = integer(seed, 0, "seed"), integer(repeat, 1, "repeat")
+        sample = None if sample is None else integer(sample, 1, "sample")
         points = make_points(vary, sample, sampler, seed, repeat)
         for value, what in ((seed_keys, "seed_keys"), (results, "results")):
             if not isinstance(value, list | tuple) or not all(isinstance(name, str) for name in value):
@@ -87,7 +87,7 @@ class Sweep:
             self._function, about, keep = subject, function_subject(subject, points.names), "scalars"
         else:
             about = _scene_subject(subject, settings, points.names, seed_keys)
-        self.plan = as_kept(Plan(about, points.names, points.rows, seed, tuple(seed_keys), tuple(results), keep))
+        self.plan = as_stored(Plan(about, points.names, points.rows, seed, tuple(seed_keys), tuple(results), keep))
         if self._function is None and points.rows:
             self._work(Path()).scene(self.plan.parameters(0), run_seed(seed, 0))  # type: ignore[union-attr]
 
@@ -129,7 +129,7 @@ class Sweep:
         progress: None shows a bar on a terminal and in a notebook. on_start(words): called when the workers are there.
         Raises SweepInterrupted after Ctrl-C, SweepError where disk or scheduler fail; finished runs are kept in both cases.
         """
-        workers, threads = engine.checked_workers(workers), whole(threads, 1, "threads")
+        workers, threads = engine.checked_workers(workers), integer(threads, 1, "threads")
         if self.plan.is_function and self._function is None:
             raise LinkworkError(function_needed(self.plan.subject))
         out = as_path(out, "a sweep").absolute()

@@ -30,7 +30,7 @@ class Wetted(NamedTuple):
 
 
 def wetted(model: Model, water: Water) -> Wetted:
-    """The largest shape that a fluid knows stands for each body; bodies without one are not touched."""
+    """The largest shape for which a fluid has a law stands for each body; bodies without one are not wetted."""
     if not isinstance(water, Water):
         raise StateError(f"water must be lw.Water(...) or lw.air(...), not {type(water).__name__}.")
     rows, bodies = _pieces(model)

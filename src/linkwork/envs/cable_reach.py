@@ -8,7 +8,7 @@ import numpy as np
 
 from linkwork.core.arrays import FloatArray
 from linkwork.core.jit import kernel
-from linkwork.envs.acting import task_of
+from linkwork.envs.member_steps import task_of
 from linkwork.envs.reading import point_in_world
 from linkwork.envs.task import Task
 from linkwork.model.actuators import Actuator

@@ -10,7 +10,7 @@ import numpy as np
 from linkwork.contact.settings import Contact
 from linkwork.core.arrays import FloatArray
 from linkwork.core.jit import kernel, routine
-from linkwork.envs.acting import task_of
+from linkwork.envs.member_steps import task_of
 from linkwork.envs.reading import point_in_world
 from linkwork.envs.task import Task
 from linkwork.model.actuators import Actuator

@@ -12,7 +12,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from linkwork.core.arrays import FloatArray
-from linkwork.core.checks import shown, whole
+from linkwork.core.checks import integer, shown
 from linkwork.envs.members import Members
 from linkwork.envs.task import Task
 from linkwork.errors import LinkworkError, StateError
@@ -48,11 +48,11 @@ def as_seeds(seed: Any, count: int) -> list[int | None]:
     if seed is None:
         return [None] * count
     if isinstance(seed, int | np.integer):
-        first = whole(seed, 0, "seed")
+        first = integer(seed, 0, "seed")
         return [first + k for k in range(count)]
     if not isinstance(seed, list | tuple | np.ndarray) or len(seed) != count:
         raise StateError(f"seed is {shown(seed)}; give a whole number ≥ 0, or {count} of them or None: one per member.")
-    return [None if one is None else whole(one, 0, f"seed[{k}]") for k, one in enumerate(seed)]
+    return [None if one is None else integer(one, 0, f"seed[{k}]") for k, one in enumerate(seed)]
 
 
 def as_mask(options: dict[str, Any] | None, count: int) -> NDArray[np.bool_]:
@@ -127,9 +127,9 @@ class TaskVectorEnv(VectorEnv[Any, Any, Any]):
             raise StateError(f"autoreset_mode is {shown(autoreset_mode)}; give one of {modes}.") from None
         self.metadata = {**type(self).metadata, "autoreset_mode": self.mode}
         self.task = task
-        self.num_envs = whole(num_envs, 1, "num_envs")
-        self.longest = None if max_episode_steps is None else whole(max_episode_steps, 1, "max_episode_steps")
-        threads = whole(threads, 1, "threads") if threads is not None else os.cpu_count() or 1
+        self.num_envs = integer(num_envs, 1, "num_envs")
+        self.longest = None if max_episode_steps is None else integer(max_episode_steps, 1, "max_episode_steps")
+        threads = integer(threads, 1, "threads") if threads is not None else os.cpu_count() or 1
         self.members = Members(task, self.num_envs, min(threads, self.num_envs))
         self.single_observation_space, self.single_action_space = spaces_of(task)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)

@@ -12,7 +12,7 @@ from linkwork.core.bundles import describe
 from linkwork.core.calls import address_of
 from linkwork.core.turns import turn_of
 from linkwork.dynamics.inputs import UNIT_TOLERANCE, as_array, as_state
-from linkwork.envs.acting import HALF, LOOK, MIDDLE, ActingArrays, MemberArrays, act, begin_one, is_state
+from linkwork.envs.member_steps import HALF, LOOK, MIDDLE, MemberArrays, MemberSteps, act, begin_one, is_state
 from linkwork.envs.task import Task
 from linkwork.errors import StateError
 from linkwork.full.simulation import FullDynamics
@@ -32,7 +32,7 @@ class Members:
         self.sims = [FullDynamics(task.model, task.rest(), contact=task.contact, **task.options) for _ in range(count)]
         self.drives = [Actuators(sim) for sim in self.sims]
         one, self._middle, half = self.drives[0].view, 0.5 * (task.low + task.high), 0.5 * (task.high - task.low)
-        self.arrays = ActingArrays(
+        self.arrays = MemberSteps(
             scale=np.column_stack([self._middle, half, one.low, one.high, one.gear]),
             place=np.column_stack([one.row, one.column, task.follows]),
             task=task.table,
@@ -74,7 +74,7 @@ class Members:
                 return
             self.drives[k].control = self._middle
         x.q[k], x.v[k] = q, v
-        self._look(k, self._still, True)
+        self._observe(k, self._still, True)
 
     def _first_state(self, rng: np.random.Generator, memory: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Where the task begins, checked by compiled code: what NumPy does in `as_state` is most of a reset."""
@@ -94,7 +94,7 @@ class Members:
             self.arrays.members[k] = describe(MemberArrays(table, self.drives[k].view.control))
             self._address = steps.address()
 
-    def _look(self, k: int, action: FloatArray, is_first: bool = False) -> None:
+    def _observe(self, k: int, action: FloatArray, is_first: bool = False) -> None:
         x = self.arrays
         x.reward[k], x.over[k] = self.task.look(x.q[k], x.v[k], x.memory[k], action, x.seen[k], is_first)
 
@@ -137,7 +137,7 @@ class Members:
                 if made < n:  # what waited for memory was made just now
                     self.arrays.q[k], self.arrays.v[k] = self.sims[k].state
                 if made < n or self._looks == 0:
-                    self._look(k, actions[k])
+                    self._observe(k, actions[k])
         return failed
 
     def _steps_of(self, k: int) -> CompiledSteps:
@@ -167,5 +167,5 @@ class Members:
                 failed[k] = error
             self.arrays.q[k], self.arrays.v[k] = self.sims[k].state
             if k not in failed:
-                self._look(k, actions[k])
+                self._observe(k, actions[k])
         return failed

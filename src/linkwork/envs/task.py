@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from linkwork.contact.settings import Contact
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.bundles import describe
-from linkwork.envs.acting import TaskArrays
+from linkwork.envs.member_steps import TaskArrays
 from linkwork.model.model import Model
 from linkwork.model.state import State
 
@@ -31,7 +31,7 @@ class Task:
     memories = 0
     info_columns: dict[str, int] = {}  # noqa: RUF012
     contact: Contact | None = None
-    compiled_look: Any = None  # `look` as a kernel of the signature `acting.LOOK`: static, `self.table` comes first
+    compiled_look: Any = None  # `look` as a kernel of the signature `member_steps.LOOK`: static, `self.table` first
     options: dict[str, Any]
 
     def __init__(

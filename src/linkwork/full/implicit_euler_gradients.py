@@ -51,7 +51,7 @@ class ImplicitEulerStep(StepMap):
         """Gradients before the step from those after it, by_q (along the tangent there) and by_v, each (nv,)."""
         h, model = self.h, self.model
         dof = model.arrays.dof
-        held = self.laws.look(before, before.v)
+        held = self.laws.set_laws(before, before.v)
         stiffer = self.laws.table[:, layout.STIFFNESS] - dof[:, layout.STIFFNESS]  # by motors
         damper = self.laws.table[:, layout.DAMPING]
         x = h * self._made_again(before, after, effort, held, stiffer, damper - dof[:, layout.DAMPING])

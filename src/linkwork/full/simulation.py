@@ -12,7 +12,7 @@ import numpy as np
 
 from linkwork.contact.settings import Contact
 from linkwork.core.arrays import FloatArray, IntArray
-from linkwork.core.checks import flag, one_of, positive, whole
+from linkwork.core.checks import flag, integer, one_of, positive
 from linkwork.core.messages.deprecation import once_positional
 from linkwork.core.units import given_in, unit
 from linkwork.dynamics.api import ALGORITHMS
@@ -21,8 +21,8 @@ from linkwork.dynamics.quantities.motion import Energy
 from linkwork.environment.water import Water, integrator_in_water
 from linkwork.errors import LinkworkError, StateError
 from linkwork.full.implicit_euler import ImplicitEuler, note_euler_step
+from linkwork.full.model_forces import ModelForces
 from linkwork.full.report import FullReport
-from linkwork.full.whole_forces import WholeForces
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation import moving as mv
@@ -90,7 +90,7 @@ class FullDynamics(Dynamics):
         "_contact_settings",
         "_water_settings",
     )
-    _forces: WholeForces
+    _forces: ModelForces
 
     @once_positional(
         "algorithm", "integrator", "implicit_joints", "keep_momentum", "rtol", "atol", "device", "field", "thermostat",
@@ -151,7 +151,7 @@ class FullDynamics(Dynamics):
         self._water_settings = "" if water is None else repr(water)
         self._implicit = ImplicitEuler(model) if integrator == IMPLICIT_EULER else None
         self._laws = np.zeros((model.nv if self._implicit is not None else 0, 3))
-        self._forces = WholeForces(model, field, thermostat, algorithm, integrator)
+        self._forces = ModelForces(model, field, thermostat, algorithm, integrator)
         self._begin_moving(model.arrays, is_model=True)
         self._moving.replace(effort=self._joints.effort, motor=self._joints.motor, wrench=self._loads.wrench)
         self._fluid = None if water is None else InFluid(model, water, self._moving)
@@ -252,12 +252,12 @@ class FullDynamics(Dynamics):
 
     def advance(self, h: float, n: int = 1) -> None:
         """Moves on by n steps of h seconds, without a report: one call of compiled code."""
-        h, n = positive(h, "h"), whole(n, 1, "the number of steps")
+        h, n = positive(h, "h"), integer(n, 1, "the number of steps")
         self._begin_steps(h)
         self._end_steps(h, n, *self._make_steps(h, n))
 
     def _begin_steps(self, h: float) -> None:
-        """Before steps of h [s], whoever calls their kernel."""
+        """Before steps of h [s], by any caller of their kernel."""
         if h not in self._checked_steps:
             self._check_stiffness(self.state, self.integrator, self.implicit_joints, h)
 
@@ -283,7 +283,7 @@ class FullDynamics(Dynamics):
             self._forces.record_efforts(h)
         elif self._implicit is not None:
             note_euler_step(self._moving.table, h)
-        self._moving.has_noted = status == mv.OK
+        self._moving.has_recorded = status == mv.OK
         if status != mv.OK:
             with given_in(self.units):
                 cause = fault or self._explain_contact(status)
@@ -343,7 +343,7 @@ class FullDynamics(Dynamics):
 
     def _joints_changed(self, joints: IntArray) -> None:
         counts = self._moving.arrays.counts
-        counts[mv.MOTORS] = len(self._joints.driven)
+        counts[mv.MOTORS] = len(self._joints.motor_joints)
         counts[mv.LIMITED] = max(counts[mv.LIMITED], self._joints.has_friction)
 
     def _coordinates_of_joints(self) -> FloatArray:
@@ -351,7 +351,7 @@ class FullDynamics(Dynamics):
 
     def _parts_of_efforts(self) -> FloatArray:
         moving = self._moving.arrays
-        if self._moving.has_noted:
+        if self._moving.has_recorded:
             return moving.applied_efforts
         self._forces.refresh()
         forces = JointForces(*(getattr(moving, name) for name in JointForces._fields))

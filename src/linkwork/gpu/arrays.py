@@ -103,7 +103,7 @@ def like(template: Any, array: Any, backend: Any) -> Any:
 
 
 def as_given(table: Any, samples: int | None) -> Any:
-    """A copy of a table (entries, batch) as the caller sees it: (entries,), or (batch, entries), samples innermost."""
+    """A copy of a table (entries, batch) as the caller gets it: (entries,), or (batch, entries), samples innermost."""
     copy = table.copy()
     return copy[:, 0] if samples is None else copy.T
 
@@ -117,7 +117,7 @@ def pose_matrices(flat: Any, backend: Any) -> Any:
     return T
 
 
-def kept(value: Any) -> Any:
+def owned_copy(value: Any) -> Any:
     """A copy, which stays as it is when the caller goes on with the array."""
     if value is None or not hasattr(value, "shape"):
         return value

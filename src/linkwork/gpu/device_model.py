@@ -9,13 +9,13 @@ import numpy as np
 
 from linkwork.assembly.levels import Levels, plan_levels
 from linkwork.assembly.plan import Assembly, assemble_model
-from linkwork.core.checks import positive, whole
+from linkwork.core.checks import integer, positive
 from linkwork.core.messages.describe import described, tabled
 from linkwork.core.turns import TakesTurns
 from linkwork.derivatives.gradients import Gradients
 from linkwork.dynamics.inputs import refuse_loops
 from linkwork.errors import ModelError, StateError
-from linkwork.gpu.arrays import Reader, as_given, kept, like, pose_matrices
+from linkwork.gpu.arrays import Reader, as_given, like, owned_copy, pose_matrices
 from linkwork.gpu.cuda import CudaBackend
 from linkwork.gpu.failures import failure_of
 from linkwork.gpu.gradients import DevicePull
@@ -65,9 +65,9 @@ class DeviceModel(TakesTurns):
             raise StateError(f"dtype is {dtype!r}; choose 'float64' or 'float32'.")
         if schedule is not None and schedule not in SCHEDULES:
             raise StateError(f"there is no schedule {schedule!r}; choose one of {', '.join(SCHEDULES)}, or None.")
-        if threads is not None and not 1 <= whole(threads, 1, "threads") <= 8:
+        if threads is not None and not 1 <= integer(threads, 1, "threads") <= 8:
             raise StateError(f"threads is {threads}; a sample takes 1 to 8.")
-        if strand_length is not None and not 1 <= whole(strand_length, 1, "strand_length") <= 32:
+        if strand_length is not None and not 1 <= integer(strand_length, 1, "strand_length") <= 32:
             raise StateError(f"strand_length is {strand_length}; a thread does 1 to 32 bodies.")
         self.strand_length = choose_strand(model.n_bodies) if strand_length is None else strand_length
         singular = first_singular(model)
@@ -196,7 +196,7 @@ class DeviceModel(TakesTurns):
         Cost: three to four times forward dynamics, pull included. Calls in between make pull solve once more.
         """
         given = {"q": q, "v": v, "effort": effort, "wrenches": wrenches, "gravity": gravity, "inertias": inertias}
-        pull = DevicePull(self, q, {name: kept(value) for name, value in given.items()}, wrt, check)
+        pull = DevicePull(self, q, {name: owned_copy(value) for name, value in given.items()}, wrt, check)
         return pull.solve(), pull
 
     # ------------------------------------------------------------------------------------------------------- simulation
@@ -213,7 +213,7 @@ class DeviceModel(TakesTurns):
         """Moves on by n steps of h seconds (semi-implicit Euler), without a way back to the host between them."""
         if self._simulated is None:
             raise StateError("there is no state to step from; call set_state(q, v) first.")
-        h, n = positive(h, "h"), whole(n, 1, "the number of steps")
+        h, n = positive(h, "h"), integer(n, 1, "the number of steps")
         work = self._simulated
         work.tables.h = h
 
@@ -283,9 +283,9 @@ class DeviceModel(TakesTurns):
         return self._chosen[batch]
 
     def _workspace(self, batch: int, own_inertias: bool, own: bool) -> Workspace:
-        kept = self._simulated if own else self._work
-        if kept is not None and kept.batch == batch and kept.own_inertias == own_inertias:
-            return kept
+        last = self._simulated if own else self._work
+        if last is not None and last.batch == batch and last.own_inertias == own_inertias:
+            return last
         if own:
             self._simulated = None
         else:

@@ -81,7 +81,7 @@ def sleep_ns(typing_context, duration):
 
 @inlined
 def wait_until(deadline, spin):
-    """Returns when the clock shows `deadline` [ns] or more. spin: of it, with the processor in hand."""
+    """Returns when the clock shows `deadline` [ns] or more. spin: of it, by busy-waiting."""
     left = deadline - clock_ns()
     if left > spin:
         sleep_ns(left - spin)

@@ -125,7 +125,7 @@ class Grasp:
         return self.load.at[0].copy()
 
     def change(self, **settings: Any) -> None:
-        """Changes the coupling: any of the settings of `grasp`. The coupling loop knows with the next snapshot."""
+        """Changes the coupling: any of the settings of `grasp`. The coupling loop takes them with the next snapshot."""
         unknown = [name for name in settings if name not in SETTING_NAMES]
         if unknown:
             raise StateError(f"a grasp has no {', '.join(unknown)}; it has {', '.join(SETTING_NAMES)}.")

@@ -91,7 +91,7 @@ class Loops:
     def _guarded(self, run: object) -> None:
         try:
             run()  # type: ignore[operator]
-        except Exception as error:  # told by stop(); meanwhile the watchdog lets hands go
+        except Exception as error:  # reported by stop(); meanwhile the watchdog lets hands go
             self.failure = self.failure or error
 
     def stop(self) -> None:

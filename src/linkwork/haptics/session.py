@@ -1,9 +1,9 @@
 """A session: a simulation, the hands on it, and the loops that run them.
 
 Simulation → coupling: a snapshot of how the bodies held respond. Coupling → simulation: what the hands do, as loads on
-those bodies. Device ↔ coupling: poses and forces. All of it goes through posts (`seqlock`), so that no loop waits for
-another. The loops run on threads by the clock (`start`), or one after the other in virtual time (`run`), with the same
-tick.
+those bodies. Device ↔ coupling: poses and forces. All of it goes through mailboxes (`seqlock`), so that no loop waits
+for another. The loops run on threads by the clock (`start`), or one after the other in virtual time (`run`), with the
+same tick.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Session(Uncopied):
         self.grasps: list[Grasp] = []
         self._device_io: dict[int, DeviceIO] = {}
         self._numbers = 0
-        self._lock = threading.RLock()  # between the simulation loop and whoever changes grasps; no other loop takes it
+        self._lock = threading.RLock()  # between the simulation loop and changes of grasps; no other loop takes it
         self.virtual_time: int | None = None  # [ns] time of `run`
         self.scratch = np.zeros(SCRATCH)
         self._message = np.zeros(at.SNAPSHOT_WORDS)
@@ -108,9 +108,9 @@ class Session(Uncopied):
         if not isinstance(device, Device):
             raise StateError(f"a device has methods read and write; {type(device).__name__} has not.")
         with self._lock:
-            free = sorted(set(range(_HANDS)) - {grasp.slot for grasp in self.grasps})
+            free = sorted(set(range(_MOST_GRASPS)) - {grasp.slot for grasp in self.grasps})
             if not free:
-                raise StateError(f"{_HANDS} hands hold this linkage already; release one first.")
+                raise StateError(f"{_MOST_GRASPS} hands hold this linkage already; release one first.")
             if hasattr(device, "follow"):
                 device.follow(self.clock)
             load = self.sim.apply_wrenches([body], np.zeros((1, 6)), frame="world", at=point)
@@ -203,7 +203,7 @@ class Session(Uncopied):
         words = message.view(np.int64)
         words[at.S_TIME], words[at.S_COUNT], message[at.S_SIM_TIME] = self.now(), k, self.sim.time
         if self.grasp_set is None:
-            words[[at.S_WORDS, at.S_STATIONS, at.S_ROWS, at.S_AT_ROWS]] = at.S_HANDS, 0, 0, at.S_HANDS
+            words[[at.S_WORDS, at.S_JUNCTIONS, at.S_ROWS, at.S_AT_ROWS]] = at.S_GRASPS, 0, 0, at.S_GRASPS
         for h, grasp in enumerate(self.grasps):
             record = message[_record(h)]
             assert self.grasp_set is not None
@@ -291,7 +291,7 @@ class Session(Uncopied):
         at `device_rate`, the simulation with n steps of h seconds at a time, `sim_rate` times per second [1/s].
 
         sim_rate: 1/(n h) by default: simulated time goes as the clock does.
-        spins: the coupling loop waits for its next tick with the processor in hand; otherwise it sleeps, and is late by
+        spins: the coupling loop busy-waits for its next tick; otherwise it sleeps, and is late by
         what the system takes to wake it.
         real_time: the coupling loop goes before all ordinary programs (Linux; needs the right to).
         Use it in a `with` block, or call `stop`.
@@ -353,12 +353,12 @@ class Session(Uncopied):
         return self._last_statistics if self._loops is None else self._loops.statistics()
 
 
-_HANDS = at.HANDS
+_MOST_GRASPS = at.GRASPS
 _POINT = slice(at.R_POINT, at.R_POINT + 3)
 
 
 def _record(h: int) -> slice:
-    return slice(at.S_HANDS + h * at.RECORD, at.S_HANDS + (h + 1) * at.RECORD)
+    return slice(at.S_GRASPS + h * at.RECORD, at.S_GRASPS + (h + 1) * at.RECORD)
 
 
 def grasp(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from linkwork.core.checks import positive, shown, whole
+from linkwork.core.checks import integer, positive, shown
 from linkwork.errors import StateError
 from linkwork.haptics.tick.device_io import DeviceIO
 from linkwork.haptics.trace import Trace
@@ -22,7 +22,7 @@ START = 1_000_000_000  # [ns] zero means "never" in the memory
 def run(session: Session, duration: float, h: float, rate: float, n: int, record_every: int) -> Trace:
     """As `Session.run`."""
     duration, h, rate = positive(duration, "duration"), positive(h, "h"), positive(rate, "rate")
-    n, record_every = steps(n), whole(record_every, 1, "record_every")
+    n, record_every = steps(n), integer(record_every, 1, "record_every")
     if duration * rate > MOST_TICKS:
         raise StateError(f"{duration:g} s at {rate:g} ticks per second are more than {MOST_TICKS:g} ticks.")
     if not duration <= MOST_TICKS * h:
@@ -79,7 +79,7 @@ def rest(session: Session) -> None:
 
 def steps(n: int) -> int:
     """How many steps of the simulation are made at a time; refuses what is not a number of them."""
-    count = whole(n, 1, "n")
+    count = integer(n, 1, "n")
     if count > MOST_STEPS:
         raise StateError(f"n is {shown(n)}; at most {MOST_STEPS:,} steps are made at a time.")
     return count

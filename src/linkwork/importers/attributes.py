@@ -102,7 +102,7 @@ class AttributeReader:
 # (replicate, composite, flexcomp) comes to at most 100,000 elements, and no size it reserves is above 10 million.
 
 
-def whole_number(text: str, most: int) -> int | None:
+def integer(text: str, most: int) -> int | None:
     """A whole number from 0 to `most` written in plain digits, or None."""
     if not (text.isascii() and text.isdigit()) or len(text) > len(str(most)) + 20:
         return None

@@ -3,7 +3,7 @@
 Such files load, with a warning that gives the numbers, as long as the equations of motion keep a solution:
 - A link whose moments break the triangle inequality keeps them as written, and so does one with negative moments when what
   moves with it as one rigid body has none in sum. Otherwise it stays a fault, which compiling the linkage reports. Whether
-  such a robot can be solved depends on its joints: the dynamics tell.
+  such a robot can be solved depends on its joints: the dynamics report it.
 - A joint with no mass at all behind it has no equation of motion (0 · q̈ = τ); its link is welded to its parent, at q = 0.
 """
 

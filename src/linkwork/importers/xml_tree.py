@@ -1,4 +1,4 @@
-"""XML as a tree of elements that know their lines. Python's own trees forget them, and errors must tell them."""
+"""XML as a tree of elements with their lines. Python's own trees drop them, and errors must name them."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def root_tag(path: str | Path) -> str:
     parser = expat.ParserCreate()
     tags: list[str] = []
     parser.StartElementHandler = lambda tag, attributes: tags.append(tag)
-    with suppress(expat.ExpatError, LookupError, ValueError):  # whoever reads the whole file reports it
+    with suppress(expat.ExpatError, LookupError, ValueError):  # reported where the whole file is read
         parser.Parse(_content(path), True)
     return tags[0] if tags else ""
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from linkwork.core.arrays import FloatArray
-from linkwork.core.checks import positive, whole
+from linkwork.core.checks import integer, positive
 from linkwork.core.messages.deprecation import once_positional
 from linkwork.dynamics.api import dca_solver, forward_dynamics
 from linkwork.dynamics.dca.solver import DcaSolver
@@ -71,7 +71,7 @@ def close_loops(model: Model, state: State, *, tolerance: float = 1e-10, max_ste
     nearly closed.
     """
     plan = loop_plan(as_model(model, "close_loops"))
-    tolerance, max_steps = positive(tolerance, "tolerance"), whole(max_steps, 1, "max_steps")
+    tolerance, max_steps = positive(tolerance, "tolerance"), integer(max_steps, 1, "max_steps")
     q, v = as_state(model, state)
     closed = _close_positions(plan, q, tolerance, max_steps)
     if closed is None:

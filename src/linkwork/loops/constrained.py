@@ -26,7 +26,7 @@ from linkwork.model.model import Model
 from linkwork.model.state import State
 
 NO_FORCES = np.zeros(0)
-UNMET = 1e-6  # part of the accelerations involved, from which on the message tells; below it is rounding and drift
+UNMET = 1e-6  # part of the accelerations involved, from which on there is a message; below it is rounding and drift
 
 
 @tabled
@@ -70,7 +70,7 @@ def constrained_dynamics(
     system = LoopSystem(plan, q, v)
     _refuse_open(plan, system, largest_gap)
     solver = loop_solver(model)
-    solve_dca(solver, q, v, load, external)  # also tells what is wrong with loads
+    solve_dca(solver, q, v, load, external)  # also refuses faulty loads
     data, leaf = solver_paths(solver), solver.assembly.leaf
     A, free = system.matrix(data, leaf), system.accelerations(data, leaf)
     right = -unmet(system, free, 2.0 * rate * system.slip + rate * rate * system.gap)

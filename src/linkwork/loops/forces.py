@@ -1,4 +1,4 @@
-"""The forces λ that keep loops closed: A λ = -(C a - b), A and a whatever programs know of the bodies at their ends.
+"""The forces λ that keep loops closed: A λ = -(C a - b), A and a from any program that has the bodies at their ends.
 
 C and b are the rows and biases of the constraints, A = C Λ Cᵀ with Λ how the end bodies respond to wrenches on each other,
 and a their accelerations under all other loads. Rows that repeat others carry nothing, which is one solution of many.

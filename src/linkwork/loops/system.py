@@ -94,7 +94,7 @@ class LoopPlan:
         ).reshape(-1, 24)
         self.coupled = coupled_joints(model)
         self.bodies = np.unique([*self.ends.ravel().tolist(), *(i for one in self.coupled for i in one.bodies)])
-        self.where: IntArray = np.searchsorted(self.bodies, self.ends)  # ends as numbers in `bodies`
+        self.end_body: IntArray = np.searchsorted(self.bodies, self.ends)  # ends as numbers in `bodies`
         counts = [6 - loop.joint.nv for loop in model.loops]
         starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         self.rows = [slice(a, b) for a, b in pairwise(starts.tolist())]
@@ -162,7 +162,7 @@ class LoopSystem:
         self.basis, blocks = B, B.reshape(count, 6, 8)
         self.bases = [block[:, : 6 - loop.joint.nv] for block, loop in zip(blocks, plan.model.loops, strict=True)]
         self.gap, self.slip, self.bias = (np.zeros(plan.count) for _ in range(3))
-        constraint_rows(self.loop, plan.frames, B, plan.starts, plan.where, self.C, self.gap, self.slip, self.bias)
+        constraint_rows(self.loop, plan.frames, B, plan.starts, plan.end_body, self.C, self.gap, self.slip, self.bias)
         if plan.coupled:
             self._couple(q, v, poses, twists)
 

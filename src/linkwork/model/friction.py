@@ -1,4 +1,4 @@
-"""Friction that knows a direction, rolling and spinning: scales, wheels, runners, balls. Pure description."""
+"""Friction with a direction, rolling and spinning: scales, wheels, runners, balls. Pure description."""
 
 from __future__ import annotations
 

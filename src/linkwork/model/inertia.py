@@ -182,7 +182,7 @@ class Inertia:
     def faults(self, length: float = 0.0) -> list[str]:
         """Why this is not the inertia of a physical body; empty when it is.
 
-        length: how far the body reaches [m], as its joints tell. Moments are measured against mass · length²: a violation
+        length: how far the body reaches [m], by its joints. Moments are measured against mass · length²: a violation
         far below that is rounding, or a flat part of a mechanism that never turns about its other axes.
         """
         length = min(number(length, "length", ModelError), TOO_LARGE)

@@ -3,7 +3,7 @@
 Kernels read three tables, so that a call from Python unpacks few arrays and a body's data share cache lines.
 """
 
-# Joint kinds as kernels know them. Cylindrical, Universal and Planar joints are compounds of screws.
+# Joint kinds as kernels number them. Cylindrical, Universal and Planar joints are compounds of screws.
 FIXED, HELICAL, SPHERICAL, FREE, COMPOUND = range(5)
 
 # tree (n, 6) int64: one row per body

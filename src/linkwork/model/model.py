@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork.core.arrays import FloatArray, IntArray
-from linkwork.core.checks import choice, finite, numbers, shown, whole
+from linkwork.core.checks import choice, finite, integer, numbers, shown
 from linkwork.core.messages.describe import html_table, quoted, tabled
 from linkwork.core.messages.names import did_you_mean
 from linkwork.errors import ModelError, StateError
@@ -220,8 +220,8 @@ class Model:
         else:
             i = self._joint_number(joint)
         start = int(self.arrays.tree[i, column]) + first
-        whole = self.joints[i].nq if column == layout.Q else self.joints[i].nv
-        return slice(start, start + (whole if size < 0 else size))
+        joint_size = self.joints[i].nq if column == layout.Q else self.joints[i].nv
+        return slice(start, start + (joint_size if size < 0 else size))
 
     def _joint_number(self, joint: str | int) -> int:
         if isinstance(joint, str):
@@ -272,7 +272,7 @@ class Model:
     def joint_of(self, k: int, vector: str = "v") -> int:
         """Index of the joint behind entry k of q or v."""
         choice(vector, ("q", "v"), "vector")
-        if whole(k, 0, "k") >= (size := self.nq if vector == "q" else self.nv):
+        if integer(k, 0, "k") >= (size := self.nq if vector == "q" else self.nv):
             raise StateError(f"{vector} of model '{self.name}' has {size} entries; there is no entry {k}.")
         starts = self.arrays.tree[:, layout.Q if vector == "q" else layout.V]
         return int(np.searchsorted(starts, k, side="right")) - 1

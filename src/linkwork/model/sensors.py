@@ -18,7 +18,7 @@ from linkwork.spatial.pose import Vector3
 
 XYZ = ("x", "y", "z")
 AXES = ("world", "frame")
-FAR = 1e3  # [m] how far a ray looks unless told otherwise
+FAR = 1e3  # [m] how far a ray reaches by default
 
 
 @tabled

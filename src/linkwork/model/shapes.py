@@ -18,7 +18,7 @@ from linkwork.spatial.pose import Pose, Vector3
 @tabled
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A shape placed in its body's frame, with what contact needs to know of its surface.
+    """A shape placed in its body's frame, with what contact needs of its surface.
 
     friction: Coulomb's coefficient, or a lw.Friction, which depends on the direction;
     restitution: part of the approach speed that is kept, at most 1; None takes those of the contact settings.

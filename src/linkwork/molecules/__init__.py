@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from linkwork.core.checks import choice, dimensions, numbers, shown, whole
+from linkwork.core.checks import choice, dimensions, integer, numbers, shown
 from linkwork.core.messages.progress import progress_bar
 from linkwork.core.units import FORCE_IN_PN
 from linkwork.errors import ModelError, StateError
@@ -99,7 +99,7 @@ def load(
     chains: "A", "A,C" or a sequence; all by default. residues: first and last number of a range. model: of several.
     relax: minimize the energy in Cartesian coordinates before bonds and angles are frozen; files with clashes need it.
     seed: of what is added. waters, ions: kept or dropped. ph: decides on hydrogens.
-    ligands: residues that the force field does not know: "drop", or "rigid": kept as rigid bodies of heavy atoms with
+    ligands: residues that the force field does not have: "drop", or "rigid": kept as rigid bodies of heavy atoms with
     Lennard-Jones terms and without charges, or "torsions": such bodies for their rigid groups, which turn about rotatable
     bonds. Parameters of your own come in by `from_openmm`.
     gaps: "keep" (each piece gets a base of its own) or "rebuild" (from the file's sequence). ends: rebuild missing ends.
@@ -121,7 +121,7 @@ def load(
     checks.flags(relax=relax, waters=waters, ions=ions, ends=ends, omega=omega, hydrogens=hydrogens)
     checks.acidity(ph)
     checks.seed_of(seed)
-    whole(model, 1, "model")
+    integer(model, 1, "model")
     force_field = checks.force_field_of(force_field)
     wanted = None if chains is None else checks.chain_names(chains)
     span = None if residues is None else checks.residue_range(residues)
@@ -161,7 +161,7 @@ def load(
             hydrogens=hydrogens, given=given, systems={force_field: plain}, name=name,
         )  # fmt: skip
         bar(4, "looking at its geometry")
-        with contextlib.suppress(ModelError):  # a force field with terms that the own kernel does not know
+        with contextlib.suppress(ModelError):  # a force field with terms that the own kernel does not have
             note_geometry(molecule.geometry(), report)
         bar(STAGES, "")
     return molecule

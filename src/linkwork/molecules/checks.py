@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.core.arrays import FloatArray, IntArray
-from linkwork.core.checks import finite, numbers, shown, whole
+from linkwork.core.checks import finite, integer, numbers, shown
 from linkwork.errors import ModelError, StateError
 
 LARGEST_SEED = 2**31 - 1  # OpenMM keeps seeds in 32 bits
@@ -38,7 +38,7 @@ def flags(**values: Any) -> None:
 
 def seed_of(value: Any) -> int:
     """A whole number that OpenMM can keep."""
-    seed = whole(value, 0, "seed")
+    seed = integer(value, 0, "seed")
     if seed > LARGEST_SEED:
         raise StateError(f"seed is {shown(value)}; it must be at most {LARGEST_SEED}.")
     return seed
@@ -106,7 +106,7 @@ def optional_word(value: Any, what: str) -> str | None:
     return value
 
 
-def whole_numbers(value: Any, count: int, limit: int, what: str) -> IntArray:
+def integers(value: Any, count: int, limit: int, what: str) -> IntArray:
     """`count` whole numbers from 0 to limit - 1, shape (count,)."""
     try:
         raw = np.asarray(value)

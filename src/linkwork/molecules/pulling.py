@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkwork.core.arrays import FloatArray
-from linkwork.core.checks import positive, whole
+from linkwork.core.checks import integer, positive
 from linkwork.core.messages.describe import tabled
 from linkwork.core.units import FORCE_IN_PN
 from linkwork.errors import MissingExtraError, ModelError, StateError
@@ -105,10 +105,10 @@ def pull(
     spring = Restraints(molecule).distance(who[0], who[1], first, stiffness)
     restrained = field.with_restraints(spring)
     steps = max(1, round(abs(target - first) / rate / step))
-    every = max(1, steps // whole(frames, 1, "frames"))
+    every = max(1, steps // integer(frames, 1, "frames"))
     lengths = np.linspace(first, target, steps + 1)
     curves, ends = [], []
-    for repeat in range(whole(repeats, 1, "repeats")):
+    for repeat in range(integer(repeats, 1, "repeats")):
         rng = np.random.default_rng(seed + repeat)
         v = RandomVelocities(molecule.model).draw(start.q, warmth, rng)
         thermostat = None if friction is None else Langevin(warmth, friction, seed + repeat)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.core.arrays import FloatArray
-from linkwork.core.checks import flag, positive, shown, whole
+from linkwork.core.checks import flag, integer, positive, shown
 from linkwork.core.messages.describe import tabled
 from linkwork.core.messages.progress import progress_bar
 from linkwork.dynamics.inputs import as_state
@@ -101,7 +101,7 @@ def hmc(
     chain, exp(-E/kT) √det M dq. state: where to begin; that of the molecule by default.
     """
     chain = _Chain(molecule, field, temperature, h, steps, seed, fixman, state)
-    count = whole(samples, 1, "samples")
+    count = integer(samples, 1, "samples")
     rows, energies = [], []
     with progress_bar(count, "sampling", progress) as bar:
         for k in range(count):
@@ -135,12 +135,12 @@ def replica_exchange(
     """
     hot = _ladder(temperatures)
     step = positive(h, "h")
-    count, tries = whole(rounds, 1, "rounds"), whole(proposals, 1, "proposals")
+    count, tries = integer(rounds, 1, "rounds"), integer(proposals, 1, "proposals")
     chains = [
         _Chain(molecule, field, T, step * math.sqrt(hot[0] / T), steps, [seed, k], fixman, state)
         for k, T in enumerate(hot)
     ]
-    rng = np.random.default_rng([whole(seed, 0, "seed"), len(hot)])
+    rng = np.random.default_rng([integer(seed, 0, "seed"), len(hot)])
     asked, done = np.zeros(len(hot) - 1), np.zeros(len(hot) - 1)
     who = np.arange(len(hot))
     walker = np.empty((count, len(hot)), dtype=np.int64)
@@ -185,14 +185,14 @@ class _Chain:
         if not isinstance(molecule, Molecule):
             raise StateError(f"molecule is {shown(molecule)}; give a Molecule of lw.molecules.")
         for word in seed if isinstance(seed, list) else [seed]:
-            whole(word, 0, "seed")
+            integer(word, 0, "seed")
         model = molecule.model
         if model.is_constrained:
             raise StateError(
                 "sampling is for trees; this molecule has closed chains (make the region with closed=False)."
             )
         self.temperature, self.h = positive(temperature, "temperature"), positive(h, "h")
-        self.steps = whole(steps, 1, "steps")
+        self.steps = integer(steps, 1, "steps")
         self.kT = BOLTZMANN * self.temperature
         self.q = as_state(model, molecule.state if state is None else state)[0].copy()
         still = State(self.q, np.zeros(model.nv))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 STYLES = ("cartoon", "stick")
 RANGES = {".pdb": (-99.9, 999.9)}  # [nm] what coordinates a file can hold: eight characters of Å in a PDB file
 OTHER_RANGE = (-1e6, 1e6)  # [nm] single precision, and integers of 1e-3 nm in XTC
-EVEN = 1e-6  # part of a frame's time by which frames may be off even spacing: DCD files know one spacing
+EVEN = 1e-6  # part of a frame's time by which frames may be off even spacing: DCD files have one spacing
 XTC_MAGIC, XTC_FEW = 1995, 9  # what a frame begins with; atoms up to which coordinates are not packed
 
 
@@ -106,7 +106,7 @@ def _write_xtc(molecule: Molecule, file: Path, frames: Iterable[FloatArray], tim
 
 
 def _set_xtc_times(file: Path, times: FloatArray) -> None:
-    """Writes the time [ps] of each frame into its header: OpenMM's writer knows even spacing from zero alone."""
+    """Writes the time [ps] of each frame into its header: OpenMM's writer has even spacing from zero alone."""
     with file.open("r+b") as stream:
         for time in times:
             start = stream.tell()

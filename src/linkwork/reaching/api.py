@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork.core.arrays import FloatArray
-from linkwork.core.checks import flag, not_negative, numbers, positive, shown, whole
+from linkwork.core.checks import flag, integer, not_negative, numbers, positive, shown
 from linkwork.core.messages.describe import tabled
 from linkwork.dynamics.inputs import as_state, check_orientations
 from linkwork.errors import StateError
@@ -94,8 +94,8 @@ def reach(
     """
     q, _ = as_state(model, state)
     settings = Settings(
-        flag(limits, "limits"), positive(tolerance, "tolerance"), whole(max_iterations, 1, "max_iterations"),
-        whole(restarts, 0, "restarts"), whole(seed, 0, "seed"),
+        flag(limits, "limits"), positive(tolerance, "tolerance"), integer(max_iterations, 1, "max_iterations"),
+        integer(restarts, 0, "restarts"), integer(seed, 0, "seed"),
     )  # fmt: skip
     not_negative(margin, "margin", finite=True)
     rows = as_rows(model, {} if targets is None else targets, TURN_LENGTH * model_length(model))

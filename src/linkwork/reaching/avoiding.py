@@ -49,7 +49,7 @@ class Avoiding:
         """One empty target per pair."""
         return [Row("", body, np.zeros(at.TARGET_COLUMNS)) for body, _ in self.pairs]
 
-    def look(self, q: FloatArray, target: FloatArray, weight: float) -> None:
+    def write_targets(self, q: FloatArray, target: FloatArray, weight: float) -> None:
         """Writes the targets of all pairs at q; those further apart than the margin weigh nothing."""
         assert self.collisions is not None
         state, poses = State(q, self.still), world_poses(*self.model.arrays[:3], q)
@@ -75,7 +75,7 @@ class _Nothing:
     def rows(self) -> list[Row]:
         return []
 
-    def look(self, q: FloatArray, target: FloatArray, weight: float) -> None:
+    def write_targets(self, q: FloatArray, target: FloatArray, weight: float) -> None:
         return None
 
 

@@ -91,7 +91,7 @@ class ConstrainedSearch(Search):
         cost = sweeps.place_at(self.table, q)
         if self.avoiding.pairs:
             k = self.first_avoid
-            self.avoiding.look(q, arrays.target[k:], self.avoid_weight)
+            self.avoiding.write_targets(q, arrays.target[k:], self.avoid_weight)
             cost = sweeps.place_at(self.table, q)
         if self.com is not None:
             masses, moments = self._moments()
@@ -99,7 +99,7 @@ class ConstrainedSearch(Search):
             cost += self.com_weight * float(self.com_miss @ self.com_miss)
         return float(cost)
 
-    def look_at(self, q: FloatArray) -> None:
+    def set_state(self, q: FloatArray) -> None:
         self.arrays.q[:] = q
         self.cost_at(q)
 

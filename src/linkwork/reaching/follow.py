@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.arrays import FloatArray, IntArray
-from linkwork.core.checks import flag, positive, shown, whole
+from linkwork.core.checks import flag, integer, positive, shown
 from linkwork.core.jit import kernel, routine
 from linkwork.core.messages.describe import tabled
 from linkwork.core.subnormals import flush_subnormals, restore_mode
@@ -80,7 +80,7 @@ def follow(
     lead = np.array(frame.pose.apply(tuple(as_finite(point, (3,), "point", model))))
     points, turns = _curve(curve)
     settings = Settings(
-        flag(limits, "limits"), positive(tolerance, "tolerance"), whole(max_iterations, 1, "max_iterations"), 0, 0
+        flag(limits, "limits"), positive(tolerance, "tolerance"), integer(max_iterations, 1, "max_iterations"), 0, 0
     )
     behind = _behind(model, frame.body) if flag(body_follows, "body_follows") else np.zeros(0, dtype=np.int64)
     rows = _rows(model, name, frame.body, lead, frame.pose, behind, bool(turns.size))

@@ -232,10 +232,10 @@ class Search:
                 break
             else:
                 scale *= 0.5 if scale * longest < LONGEST_LEAN else 0.5 * LONGEST_LEAN / (scale * longest)
-        self.look_at(best.q)
+        self.set_state(best.q)
         return best
 
-    def look_at(self, q: FloatArray) -> None:
+    def set_state(self, q: FloatArray) -> None:
         """Coordinates in memory, with what they miss."""
         self.arrays.q[:] = q
         de.prepare(self.table)

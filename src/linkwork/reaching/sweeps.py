@@ -139,7 +139,7 @@ def eliminate_leaf_to_root(s, damping, with_posture):
                 store6(s.freedom, j + d, at.U_, U)
                 s.freedom[j + d, at.D_INVERSE] = inverse
                 A, B, C = subtract_outer(A, B, C, U, inverse)
-            else:  # its twist is given: U = I S tells how much wrench that takes
+            else:  # its twist is given: U = I S is the wrench that it takes
                 store6(s.freedom, j + d, at.U_, articulated_times_twist(A, B, C, load6(s.freedom, j + d, at.SCREW)))
                 s.freedom[j + d, at.D_INVERSE] = 0.0
         up = s.up[k]

@@ -14,7 +14,7 @@ import numpy as np
 
 from linkwork.contact.points import ContactRows
 from linkwork.core.arrays import FloatArray
-from linkwork.core.checks import as_path, flag, whole
+from linkwork.core.checks import as_path, flag, integer
 from linkwork.core.messages.describe import tabled
 from linkwork.core.uncopied import Uncopied
 from linkwork.errors import FormatError, LinkworkError, StateError
@@ -75,7 +75,7 @@ class Recorder(Uncopied):
     ):
         zarr_library()
         self.path = as_path(path, "a recording")
-        self.every = whole(every, 0, "every")
+        self.every = integer(every, 0, "every")
         self.force = flag(force, "force")
         self._about = what_it_is_about(metadata, scene, settings)
         self._root: dict[str, Any] | None = None
@@ -249,7 +249,7 @@ class Recorder(Uncopied):
     def checkpoint(self, content: dict[str, object], run: dict[str, object] | None = None) -> None:
         """Commits all frames together with what the simulation needs to go on from the last of them.
 
-        content: arrays and plain values by name, as `sim.checkpoint()` gives them; run: what the run itself must know.
+        content: arrays and plain values by name, as `sim.checkpoint()` gives them; run: what the run itself needs.
         """
         self._require_open()
         assert self._root is not None

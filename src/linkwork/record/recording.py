@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.arrays import FloatArray, IntArray
-from linkwork.core.checks import as_path, choice, shown, whole
+from linkwork.core.checks import as_path, choice, integer, shown
 from linkwork.core.messages.describe import html_table
 from linkwork.core.units import units_of
 from linkwork.dynamics.quantities.efforts import IN_JOINTS, Efforts, as_efforts
@@ -74,7 +74,7 @@ class Recording:
     def __init__(self, path: str | Path, *, frames: int | None = None, _root: dict[str, Any] | None = None):
         zarr_library()  # says what to install where it is missing
         self.path = as_path(path, "a recording")
-        self._most = None if frames is None else whole(frames, 0, "frames")
+        self._most = None if frames is None else integer(frames, 0, "frames")
         self._files = CheckedFolder(self.path, _root)
         self._kept: tuple[int, FloatArray] | None = None  # the state formed last
 

@@ -25,7 +25,7 @@ class Cluster(NamedTuple):
 
 
 class Branch(NamedTuple):
-    """What a carrier with acceleration a feels of its branch: the wrench -(K a + p)."""
+    """What a branch does to a carrier with acceleration a: the wrench -(K a + p)."""
 
     K: Array
     p: Array

@@ -18,7 +18,7 @@ SENSOR: Keys = {
     "on": Key(must_be.text, "body, frame or joint it sits on", required=True),
     "noise": Key(must_be.numbers(0.0), "standard deviation of each number, in its unit; one, or one for each"),
     "latency": Key(must_be.number(0.0), "time until a reading is known", "s"),
-    "every": Key(must_be.whole(1), "steps from one reading to the next"),
+    "every": Key(must_be.integer(1), "steps from one reading to the next"),
     "axes": Key(must_be.choice(*AXES), "of a velocity"),
     "direction": Key(must_be.vector(3), "of the ray of a range sensor, in its frame"),
     "reach": Key(must_be.number(0.0, above=True), "how far a range sensor looks", "m"),

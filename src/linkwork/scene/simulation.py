@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.core.checks import positive, whole
+from linkwork.core.checks import integer, positive
 from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
@@ -139,7 +139,7 @@ class SceneSimulation(Runnable):
         """n steps of h seconds; returns the report of the last."""
         if not self.is_varying:
             return self.sim.step(h, n)
-        h, n = positive(h, "h"), whole(n, 1, "the number of steps")
+        h, n = positive(h, "h"), integer(n, 1, "the number of steps")
         if n > 1:
             self.advance(h, n - 1)
         self._set_loads_for(h)
@@ -150,7 +150,7 @@ class SceneSimulation(Runnable):
         if not self.is_varying:
             self.sim.advance(h, n)
             return
-        h, n = positive(h, "h"), whole(n, 1, "the number of steps")
+        h, n = positive(h, "h"), integer(n, 1, "the number of steps")
         for _ in range(n):
             self._set_loads_for(h)
             self.sim.advance(h, 1)

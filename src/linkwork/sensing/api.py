@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkwork.core.arrays import FloatArray
-from linkwork.core.checks import positive, shown, whole
+from linkwork.core.checks import integer, positive, shown
 from linkwork.core.messages.describe import html_table
 from linkwork.core.messages.names import did_you_mean
 from linkwork.core.uncopied import Uncopied
@@ -60,7 +60,7 @@ class Sensors(Uncopied):
             raise StateError(f"there are no sensors: model '{model.name}' has none, and none are given.")
         known = {*model.body_names, *model.frames, *model.merged_into, "world"}
         refuse_faulty(given, known, {*model.joint_names, *model.joint_parts})
-        self.sim, self.seed = sim, whole(seed, 0, "seed")
+        self.sim, self.seed = sim, integer(seed, 0, "seed")
         self._lines = {sensor.name: _Line(k, sensor, sim, self.seed) for k, sensor in enumerate(given)}
         self._taken_at = -1  # steps done at the last reading
 
@@ -109,7 +109,7 @@ class Sensors(Uncopied):
 
     def step(self, h: float, n: int = 1) -> Any:
         """Moves the simulation on by n steps of h [s], reads sensors on the way; returns its last report."""
-        h, n = positive(h, "h"), whole(n, 1, "the number of steps")
+        h, n = positive(h, "h"), integer(n, 1, "the number of steps")
         report = None
         while n > 0:
             most = min(n, self.steps_to_next())

@@ -31,7 +31,7 @@ Reading = Callable[[Moment], FloatArray]
 
 
 def reading_of(sensor: Sensor, model: Model, sim: Any) -> Reading:
-    """A function from moments to what the sensor reads, shape (width,); refuses what the simulation cannot know."""
+    """A function from moments to what the sensor reads, shape (width,); refuses what the simulation does not have."""
     kinds: dict[type[Sensor], Callable[..., Reading]] = {
         Position: _position,
         Orientation: _orientation,

@@ -1,6 +1,6 @@
 """What all simulations of a linkage have in common, besides what acts on it: time, runs, states, checkpoints, copies.
 
-A simulation is made of parts (`simulation.parts`), which know what must be saved of them and how that is checked. It says
+A simulation is made of parts (`simulation.parts`), which define what is saved of them and how that is checked. It says
 in two declarations which plain values belong to a checkpoint (`_SETTINGS`, `_COUNTERS`), and what it does when something
 that acts on it changes (`_loads_changed`, `_joints_changed`).
 """
@@ -121,7 +121,7 @@ class LinkageSimulation(Loaded, TakesTurns):
         rows: list[tuple[str, object]] = [
             ("model", repr(self.model)),
             ("time", f"{self.time:g} {unit('s', self.units)} after {self.steps_done:,} steps"),
-            ("loads", f"{len(self.loads)} on bodies, {len(self._joints.driven)} motors"),
+            ("loads", f"{len(self.loads)} on bodies, {len(self._joints.motor_joints)} motors"),
             *((name.replace("_", " "), value) for name, value in chosen.items()),
         ]
         return html_table(type(self).__name__, rows, "lw.view(sim) runs it in 3-D")

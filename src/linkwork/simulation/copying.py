@@ -1,6 +1,6 @@
 """Copies of simulations: made anew from what the simulation was made with, and brought to its checkpoint.
 
-Kernels know the arrays of a simulation by their addresses, so a copy of its attributes would go on in the memory of the
+Kernels use the arrays of a simulation by their addresses, so a copy of its attributes would go on in the memory of the
 original. A simulation that is made anew and restored has memory of its own and goes on in the same bits.
 Handles of loads that are copied together with their simulation, as in `copy.deepcopy((sim, load))`, belong to the copy.
 """

@@ -56,7 +56,7 @@ class Dynamics(LinkageSimulation):
     """Motion of a linkage in time, by steps of an integrator.
 
     Its parts, besides loads and joints: `_moving`, `_contact_state` (None where neither contact nor limits act) and
-    `_forces`, which whoever derives from it makes.
+    `_forces`, which the derived class makes.
     """
 
     _moving: MovingLinkage
@@ -91,7 +91,7 @@ class Dynamics(LinkageSimulation):
 
     @property
     def _own_parts(self) -> tuple[Part, ...]:
-        """Other parts of whoever derives from it; they are restored before contact."""
+        """Other parts of a derived class; they are restored before contact."""
         return ()
 
     @property
@@ -243,7 +243,7 @@ class Dynamics(LinkageSimulation):
         kinetic = now.kinetic if contact is None else max(now.kinetic, self._moving.largest_kinetic)
         # What begins inside something is pushed out; of that, the watch may have begun a margin too early.
         pushed = 0.0 if contact is None else contact.margin * contact.weight
-        gain = self._energy_watch.look(kinetic, now.total, pushed)
+        gain = self._energy_watch.check(kinetic, now.total, pushed)
         if gain:
             with given_in(self.units):
                 self._energy_watch.warn(gain, self.integrator)

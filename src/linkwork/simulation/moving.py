@@ -17,7 +17,7 @@ STAGE_ROWS = (5, 3, 16, 19, 1, 16)
 VARIATIONAL_COLUMNS, VARIATIONAL_DOF_COLUMNS = 120, 32  # of `integrators.variational.discrete_newton`
 MOMENTUM = 78  # column of `variational_work`: a body's momentum at the end of a variational step
 IMPULSE = 1  # row of `stages`: what joints give to the same
-HISTORY, HISTORY_ROWS = 4, 7  # rows of `stages`: what a variational step remembers of those before
+HISTORY, HISTORY_ROWS = 4, 7  # rows of `stages`: what a variational step keeps of those before
 CARRIED_MOMENTUM = (
     104  # column of `variational_work`: what a body carries of momentum from one variational step to the next
 )

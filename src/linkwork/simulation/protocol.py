@@ -1,4 +1,4 @@
-"""What every simulation offers, as types: the run loop, scenes and recordings know simulations by nothing else.
+"""What every simulation offers, as types: the run loop, scenes and recordings use nothing else of simulations.
 
 `Simulation` is enough to run, record and resume. `LoadedSimulation` takes loads on bodies and efforts on joints as well;
 one that is `Motorized` has motors that follow targets.
@@ -168,7 +168,7 @@ class Simulation(Protocol):
 
 
 class Sensing(Protocol):
-    """Sensors as the run loop knows them (`linkwork.sensing`)."""
+    """Sensors as the run loop uses them (`linkwork.sensing`)."""
 
     def steps_to_next(self) -> int: ...
 

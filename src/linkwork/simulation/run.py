@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from linkwork.core.checks import flag, positive, whole
+from linkwork.core.checks import flag, integer, positive
 from linkwork.core.messages.deprecation import once_positional
 from linkwork.errors import StateError
 from linkwork.record.recorder import Recorder
@@ -36,8 +36,8 @@ def run_simulation(
     Ctrl-C ends the chunk of steps under way, keeps everything and raises RunInterrupted, unless that chunk was the last;
     a second one interrupts at once.
     """
-    h, steps = positive(h, "h"), whole(steps, 1, "the number of steps")
-    every = whole(every, 0, "every")
+    h, steps = positive(h, "h"), integer(steps, 1, "the number of steps")
+    every = integer(every, 0, "every")
     how = RunOptions(**options)
     how.refuse_strange(sim)
     recorder = record if record is None or isinstance(record, Recorder) else Recorder(record, every=every, force=force)
@@ -45,7 +45,7 @@ def run_simulation(
         every = recorder.every
     every = every or max(1, round(steps / FRAMES_BY_DEFAULT))
     run = {"start": sim.steps_done, "target": sim.steps_done + steps, "h": h, "every": every}
-    run["on_step_every"] = whole(on_step_every, 1, "on_step_every")
+    run["on_step_every"] = integer(on_step_every, 1, "on_step_every")
     with interrupts() as interrupted:  # from the first frame on
         if recorder is not None:
             _begin(sim, recorder, run, how.closes(record), how.sensors)
@@ -106,7 +106,7 @@ def resume_run(
     how = RunOptions(callback, progress, checkpoint_every_s, on_step, close, label, sensors)
     how.refuse_strange(sim)
     if steps is not None:
-        whole(steps, 1, "the number of steps")
+        integer(steps, 1, "the number of steps")
     recorder = record if isinstance(record, Recorder) else Recorder.resume(record)
     try:
         run = dict(recorder.run)

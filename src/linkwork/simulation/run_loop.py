@@ -104,7 +104,7 @@ class Loop:
 
     def go(self, close: bool, interrupted: list[bool]) -> RunReport:
         """The whole run; `close`: the recording belongs to it; interrupted: filled by Ctrl-C."""
-        status = "failed"  # unless it comes to an end that it knows
+        status = "failed"  # unless it comes to a regular end
         try:
             with self._bar() as bar:
                 status = self._steps(interrupted, bar)
@@ -156,7 +156,7 @@ class Loop:
             move = sim.step if self.sensors is None else self.sensors.chunk
             self.last = move(self.run["h"], self._chunk(sim.steps_done - start, target - start))
             self.first = self.first or self.last
-            self.extremes.look()
+            self.extremes.sample()
             self.run["work_per_step"] = sim.work_per_step
             done = sim.steps_done - start
             bar(done, self._note())

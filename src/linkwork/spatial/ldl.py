@@ -1,6 +1,6 @@
 """L D Lᵀ of a symmetric positive definite 6x6, all in registers: the one factorization of divide and conquer.
 
-Written out: the compiler keeps 21 numbers in registers only when it sees no loop, and the strict order of six pivots is
+Written out: the compiler keeps 21 numbers in registers only without a loop, and the strict order of six pivots is
 the longest chain of dependent operations in a node. No square roots, six divisions.
 """
 

@@ -176,7 +176,7 @@ def vsum(typingctx, v):
 
 
 def define_operators(vector):
-    """Sums, differences and products of two vectors, or of a number and a vector: one instruction each, told to Numba
+    """Sums, differences and products of two vectors, or of a number and a vector: one instruction each, given to Numba
     without a detour. (An `@overload` would be a function of its own, compiled for every set of options, and typed at every
     use.)"""
     for operation, name in ((operator.add, "fadd"), (operator.sub, "fsub"), (operator.mul, "fmul")):

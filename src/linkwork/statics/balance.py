@@ -167,29 +167,29 @@ class Balance:
         present, efforts = self.place, []
         r = np.zeros_like(x)
         for sign in (1.0, -1.0):
-            self.look(x, sign * scale)
+            self.place_trial(x, sign * scale)
             unbalanced_efforts(self.arrays, self.acting, self.trial, self.work, r)
             efforts.append(float(r @ x))
         unbalanced_efforts(self.arrays, self.acting, present, self.work, r)  # wrenches of `place` again
         return (efforts[1] - efforts[0]) / (2.0 * scale)
 
-    def look(self, x: FloatArray, scale: float) -> FloatArray:
+    def place_trial(self, x: FloatArray, scale: float) -> FloatArray:
         """Puts `trial` at place ⊕ scale x; returns its coordinates."""
         move_coordinates(self.arrays.tree, self.place.q, x, scale, self._moved)
-        self.look_at(self._moved)
+        self.set_trial(self._moved)
         return self._moved
 
-    def look_on(self, x: FloatArray) -> None:
+    def advance_trial(self, x: FloatArray) -> None:
         """Moves `trial` on by x."""
         move_coordinates(self.arrays.tree, self.trial.q, x, 1.0, self._moved)
-        self.look_at(self._moved)
+        self.set_trial(self._moved)
 
     def extent(self, x: FloatArray) -> tuple[float, float]:
         """Largest rotation [rad] and displacement [m] of a body in the step x from `place`."""
         turn, way = step_extent(self.arrays, self.place, x, np.empty((self.model.n_bodies, 6)))
         return float(turn), float(way)
 
-    def look_at(self, q: FloatArray) -> None:
+    def set_trial(self, q: FloatArray) -> None:
         place_bodies(self.arrays, q, self.work.still, self.trial)
 
     def change(self, x: FloatArray, scale: float, rows: int | None = None) -> tuple[float, float]:

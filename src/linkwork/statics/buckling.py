@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from linkwork.core.arrays import FloatArray
-from linkwork.core.checks import finite, function, positive, whole
+from linkwork.core.checks import finite, function, integer, positive
 from linkwork.core.messages.describe import tabled
 from linkwork.dynamics.inputs import as_state
 from linkwork.errors import StateError
@@ -128,7 +128,7 @@ def buckling(
     q, _ = as_state(model, state)
     ask = function(load, "load")
     a, b = finite(low, "low"), finite(high, "high")
-    part, parts = positive(tolerance, "tolerance"), whole(steps, 1, "steps")
+    part, parts = positive(tolerance, "tolerance"), integer(steps, 1, "steps")
     if not a < b:
         raise StateError(f"low is {a:g} and high {b:g}; the load grows from low to high.")
     branch = Branch(model, ask)

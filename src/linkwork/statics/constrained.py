@@ -128,7 +128,7 @@ class ClosedBalance:
             if not gap < 0.8 * before:
                 return None
             before = gap
-            balance.look_on(saddle.solve(-system.gap) @ saddle.Y)
+            balance.advance_trial(saddle.solve(-system.gap) @ saddle.Y)
         return None
 
 
@@ -187,14 +187,14 @@ def _leave_saddle(closed: ClosedBalance) -> bool:
         x += saddle.solve(-moving[:, 0]) @ saddle.Y
         size = newton.KICK / max(balance.extent(x)[0], 1e-300)
         for scale in (size, -size):
-            balance.look(x, scale)
+            balance.place_trial(x, scale)
             if closed.close(saddle) is not None:
                 change, _ = balance.change(x, scale, closed.loads)
                 if best is None or change < best[0]:
                     best = change, x, scale
     if best is None:
         return False
-    balance.look(best[1], best[2])
+    balance.place_trial(best[1], best[2])
     system = closed.close(saddle)
     if system is None:
         return False
@@ -237,7 +237,7 @@ def _step(
     scale = min(1.0, newton.LARGEST_TURN / max(turn, 1e-300), 10.0 * length / max(way, 1e-300))
     loosely = max(CLOSED, min(LOOSELY * done.history[-1] ** 2, LOOSEST))
     while True:
-        balance.look(x, scale)
+        balance.place_trial(x, scale)
         system = closed.close(saddle, loosely)
         if system is not None:
             change, noise = balance.change(x, scale, closed.loads)

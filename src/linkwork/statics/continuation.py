@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.core.arrays import FloatArray
-from linkwork.core.checks import finite, function, positive, whole
+from linkwork.core.checks import finite, function, integer, positive
 from linkwork.core.messages.describe import tabled
 from linkwork.dynamics.inputs import as_state, refuse_couplings
 from linkwork.errors import StateError
@@ -84,7 +84,7 @@ def continuation(
     if p0 == p1:
         raise StateError(f"start and end are both {p0:g}; the load must change.")
     size = abs(p1 - p0) if scale is None else positive(scale, "scale")
-    most, first = whole(max_steps, 1, "max_steps"), positive(step, "step")
+    most, first = integer(max_steps, 1, "max_steps"), positive(step, "step")
     refuse_couplings(model, "continuation")
     return _Path(model, ask, size).follow(State(q, np.zeros(model.nv)), p0, p1, first, most)
 

@@ -84,7 +84,7 @@ def hang_slack(model: Model, acting: Acting, q: FloatArray) -> Slack | None:
     )
     if not found:
         return None
-    balance.look(x, 1.0)
+    balance.place_trial(x, 1.0)
     balance.accept()
     return Slack(balance, np.array(force))
 

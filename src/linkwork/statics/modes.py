@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork.core.arrays import FloatArray
-from linkwork.core.checks import positive, whole
+from linkwork.core.checks import integer, positive
 from linkwork.core.messages.deprecation import once_positional
 from linkwork.core.messages.describe import tabled
 from linkwork.dynamics.inputs import as_state
@@ -29,7 +29,7 @@ from linkwork.statics.in_field import modes_in_field
 from linkwork.statics.lanczos import BLOCK, Lanczos
 from linkwork.statics.loads import gather
 from linkwork.statics.standing import Standing
-from linkwork.statics.water import held_by_fluid
+from linkwork.statics.water import with_fluid_forces
 
 MOST_VECTORS = 400
 FEW_VECTORS = 40  # and six per mode, where all joints have springs: with them the shift is zero
@@ -87,7 +87,7 @@ def modes(
             f"modes are small motions about rest; the state moves (v[{k}] is {v[k]:g}, joint "
             f"'{model.joint_names[model.joint_of(k)]}'). Settle it, or give lw.State(q, zeros)."
         )
-    wanted = whole(count, 1, "count")
+    wanted = integer(count, 1, "count")
     if field is not None:
         if any(given is not None for given in (below, effort, wrenches, loads, water)):
             raise StateError("modes in a field take a count and nothing else that acts.")
@@ -95,7 +95,7 @@ def modes(
     highest = None if below is None else (2.0 * math.pi * positive(below, "below")) ** 2
     acting, added = gather(model, effort, wrenches, loads), None
     if water is not None and model.nv > 0:
-        acting, added = held_by_fluid(model, acting, q, water)
+        acting, added = with_fluid_forces(model, acting, q, water)
     standing = Standing(model, acting, q, added=added)
     standing.refuse_unbalanced()
     free = model.nv - (0 if standing.closed is None else _rank(standing))

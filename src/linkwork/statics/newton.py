@@ -129,12 +129,12 @@ def _step(balance: Balance, blend: float, method: Method, done: Progress) -> Non
     turn, way = balance.solve(r, x)
     slope = float(r @ x)
     if way > RUNAWAY * max(balance.scales.length, 1e-300):
-        balance.look(x, 1.0)
+        balance.place_trial(x, 1.0)
         if balance.change(x, 1.0)[0] < -LINEAR * slope:
             raise runs_away(balance.model, x)
     scale = min(1.0, LARGEST_TURN / max(turn, 1e-300))
     while True:
-        balance.look(x, scale)
+        balance.place_trial(x, scale)
         change, noise = balance.change(x, scale)
         if change <= -ARMIJO * scale * slope or scale * slope <= noise:
             break
@@ -162,7 +162,7 @@ def _damped_step(balance: Balance, method: Method) -> bool:
             turn, _ = balance.solve(r, x)
             slope = float(r @ x)
             if turn <= LARGEST_TURN:
-                balance.look(x, 1.0)
+                balance.place_trial(x, 1.0)
                 change, noise = balance.change(x, 1.0)
                 if change <= -ARMIJO * slope or slope <= noise:
                     balance.accept()
@@ -194,7 +194,7 @@ def _leave_saddle(balance: Balance, pivots: Pivots) -> bool:
 
     def lower(scale: float) -> bool:
         nonlocal best, fell
-        balance.look(x, scale)
+        balance.place_trial(x, scale)
         change, noise = balance.change(x, scale)
         if not change < min(fell, -noise):
             return False
@@ -216,7 +216,7 @@ def _leave_saddle(balance: Balance, pivots: Pivots) -> bool:
             break
     for part in FINER:
         lower(part * best)
-    balance.look(x, best)
+    balance.place_trial(x, best)
     balance.accept()
     balance.weigh()
     return True

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork.core.arrays import FloatArray
-from linkwork.core.checks import flag, positive, whole
+from linkwork.core.checks import flag, integer, positive
 from linkwork.core.messages.describe import tabled
 from linkwork.dynamics.inputs import as_state, refuse_couplings
 from linkwork.dynamics.quantities.rod_forces import RodForces, rod_forces
@@ -194,7 +194,7 @@ def settle(
     refuse_couplings(model, "settle")
     usual = AS_PART if field is None else IN_FIELD
     limit = positive(usual if tolerance is None else tolerance, "tolerance")
-    most = whole(max_sweeps, 1, "max_sweeps")
+    most = integer(max_sweeps, 1, "max_sweeps")
     leave_saddles = flag(leave_saddles, "leave_saddles")
     if field is not None:
         if effort is not None or wrenches is not None or loads is not None or water is not None:

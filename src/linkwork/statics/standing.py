@@ -154,7 +154,7 @@ class Standing:
             if not gone < longest:
                 self.went_far = True
                 return False
-            balance.look(x, 1.0)
+            balance.place_trial(x, 1.0)
             self._arrive(CLOSER * longest_way)
         return False
 
@@ -171,7 +171,7 @@ class Standing:
 
     def move(self, q: FloatArray) -> None:
         """Goes to other coordinates."""
-        self.balance.look_at(q)
+        self.balance.set_trial(q)
         self._arrive()
 
     def _arrive(self, closer: float = 0.0) -> None:
@@ -182,7 +182,7 @@ class Standing:
             if closer > 0.0 and self._saddle is not None and closed.gap > SMALL_GAP:
                 x = self._saddle.solve(-closed.system.gap) @ self._saddle.Y
                 if float(np.abs(x).max(initial=0.0)) < closer:
-                    balance.look_on(x)
+                    balance.advance_trial(x)
                     closed.system = closed.system_at_trial()
         balance.accept()
         if closed is not None:

@@ -180,13 +180,13 @@ def _went(
 ) -> float:
     """Goes on by a part of the step `balance.x`, loops closed; returns the unbalanced efforts there, or infinity, without
     having moved, where loops stay open."""
-    balance.look(balance.x, part)
+    balance.place_trial(balance.x, part)
     if closed is None:
         balance.accept()
     else:
         system = closed.close(closing)
         if system is None:  # soft motions do not close loops: the next step will
-            balance.look(balance.x, part)
+            balance.place_trial(balance.x, part)
             system = closed.system_at_trial()
             if not float(np.abs(system.gap).max(initial=0.0)) <= MOST_OPEN * balance.scales.length:
                 return np.inf
@@ -195,7 +195,7 @@ def _went(
         held = _in_world(closed)
         balance.accept()
         closed.system = system
-        _hold_in_world(closed, held)
+        _fix_in_world(closed, held)
     stream.act()
     return float(np.linalg.norm(balance.r))
 
@@ -257,7 +257,7 @@ def approach(
     return q, sweeps
 
 
-def held_by_fluid(model: Model, acting: Acting, q: FloatArray, water: Water) -> tuple[Acting, FloatArray]:
+def with_fluid_forces(model: Model, acting: Acting, q: FloatArray, water: Water) -> tuple[Acting, FloatArray]:
     """What acts at rest in a fluid, its forces as they are and fixed in the world, and the inertia that it adds (n, 21).
 
     Moments that its forces have about the middles of pieces stay with the bodies, so that rest stays rest.
@@ -265,12 +265,12 @@ def held_by_fluid(model: Model, acting: Acting, q: FloatArray, water: Water) -> 
     balance = Balance(model, acting._replace(wrenches=acting.wrenches.copy()), q)
     stream = Stream(model, water, balance)
     stream.act()
-    held, wet = _fixed_in_world(acting, stream), stream.wet
+    loads, wet = _fixed_in_world(acting, stream), stream.wet
     wrench = stream.wrenches[wet.body]
-    held.wrenches[wet.body, :3] += wrench[:, :3] - np.cross(wet.rows[:, WET_MIDDLE : WET_MIDDLE + 3], wrench[:, 3:])
+    loads.wrenches[wet.body, :3] += wrench[:, :3] - np.cross(wet.rows[:, WET_MIDDLE : WET_MIDDLE + 3], wrench[:, 3:])
     added = np.zeros((model.n_bodies, ADDED_COLUMNS))
     added_inertias(*wet, stream.numbers, water.profile, balance.place.world, R_, P_, added)
-    return held, added
+    return loads, added
 
 
 def _fixed_in_world(acting: Acting, stream: Stream) -> Acting:
@@ -316,7 +316,7 @@ def _in_world(closed: ClosedBalance) -> FloatArray:
     ).ravel()
 
 
-def _hold_in_world(closed: ClosedBalance, held: FloatArray) -> None:
+def _fix_in_world(closed: ClosedBalance, held: FloatArray) -> None:
     """The cut joints' forces after a step are those before it, in the axes of the world; λ is in those of a body."""
     columns = np.zeros((held.size, closed.plan.count))
     for k in range(closed.plan.count):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.core.arrays import IntArray
-from linkwork.core.checks import positive, whole
+from linkwork.core.checks import integer, positive
 from linkwork.dynamics.quantities.motion import body_poses
 from linkwork.errors import LinkworkError, MissingExtraError, StateError
 from linkwork.model.shapes import Plane
@@ -142,4 +142,4 @@ def _size(size: dict[str, Any]) -> dict[str, int]:
     unknown = set(size) - {"width", "height"}
     if unknown:
         raise TypeError(f"unknown arguments: {', '.join(sorted(unknown))}")
-    return {name: whole(size.get(name, usual), 16, name) for name, usual in (("width", 640), ("height", 480))}
+    return {name: integer(size.get(name, usual), 16, name) for name, usual in (("width", 640), ("height", 480))}

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.core.checks import shown, whole
+from linkwork.core.checks import integer, shown
 from linkwork.core.units import force, unit
 from linkwork.errors import LinkworkError, StateError
 from linkwork.simulation.base import LinkageSimulation
@@ -115,7 +115,7 @@ class Live(Player):
 
     def step(self, n: int = 1) -> None:
         """n steps, now; pauses first."""
-        n = whole(n, 1, "n")
+        n = integer(n, 1, "n")
         if n > MOST_STEPS:
             raise StateError(f"n is {shown(n)}; at most {MOST_STEPS:,} steps are made at a time.")
         self.pause()
@@ -203,7 +203,7 @@ class Live(Player):
     def drag(self, phase: str, body: int, place: Any, target: Any, look: Sight | None = None) -> None:
         """One movement of the mouse: "start" grabs a body at `place` [m], "update" pulls to `target` [m], "end" lets go.
 
-        look: the line of sight of the mouse, for pages that do not know the places.
+        look: the line of sight of the mouse, for pages without the places.
         """
         with self._lock:
             if phase == "start":

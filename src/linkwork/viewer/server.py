@@ -1,4 +1,4 @@
-"""The web server behind a page: on this computer only unless told otherwise, for its own page only, quiet."""
+"""The web server behind a page: on this computer only by default, for its own page only, quiet."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _free_port(host: str, port: int) -> int:
 
 
 class _Guard:
-    """Wraps what viser calls to serve, so that requests of foreign pages are refused before anything else sees them."""
+    """Wraps what viser calls to serve, so that requests of foreign pages are refused before anything else gets them."""
 
     def __init__(self, host: str):
         self._host, self.is_used = host, False

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.core.arrays import FloatArray
-from linkwork.core.checks import whole
+from linkwork.core.checks import integer
 from linkwork.dynamics.quantities.motion import body_poses
 from linkwork.errors import StateError
 from linkwork.model.model import Model
@@ -70,7 +70,7 @@ class Vibration:
 
     def show(self, mode: int) -> None:
         """Swings in another mode, counted from 0."""
-        mode = whole(mode, 0, "mode")
+        mode = integer(mode, 0, "mode")
         if mode >= len(self.modes.shapes):
             raise StateError(f"mode is {mode}; there are {len(self.modes.shapes)}, counted from 0.")
         with self._lock:

@@ -40,12 +40,12 @@ def full_algorithms(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
     prescribed = {m.joint_names[0]: 0.3, m.joint_names[4]: (0.1, 0.2, 0.3)}
     yield "hybrid", np.concatenate(lw.hybrid_dynamics(m, state, prescribed, effort, wrenches))
     F = make_tree_factor(m.n_bodies, m.nv)
-    F.S[:, :6], F.r[:, :3], F.resistance[:] = rng.normal(size=(m.nv, 6)), rng.normal(size=(m.n_bodies, 3)), 1.0
+    F.S[:, :6], F.r[:, :3], F.added_diagonal[:] = rng.normal(size=(m.nv, 6)), rng.normal(size=(m.n_bodies, 3)), 1.0
     F.block.reshape(-1, 6, 8)[:, :, :6], F.effort[:] = np.eye(6), effort
     assert factor_and_solve(m.arrays.tree, F)
     yield "solved tree", F.x
     F = make_tree_factor(m.n_bodies, m.nv, 20)
-    F.S[:, :6], F.r[:, :3], F.resistance[:] = rng.normal(size=(m.nv, 6)), rng.normal(size=(m.n_bodies, 3)), 1.0
+    F.S[:, :6], F.r[:, :3], F.added_diagonal[:] = rng.normal(size=(m.nv, 6)), rng.normal(size=(m.n_bodies, 3)), 1.0
     F.block.reshape(-1, 6, 8)[:, :, :6], F.effort[:] = 9.0 * np.eye(6), effort
     pairs = np.array([[0, 2], [1, 4], [2, 4]])
     assert factor_coupled(m.arrays.tree, F, pairs, np.tile(np.eye(6).ravel(), (3, 2)))

@@ -71,7 +71,7 @@ def test_memory_grows_with_contacts_and_nothing_else_changes(simulation, monkeyp
     """With room for one contact, body and limit at first, the same bits come out."""
     model = chain(8).compile()
     plenty = simulation(model, model.neutral(), contact=lw.Contact())
-    for name in ("FIRST_CONTACTS", "FIRST_SLOTS", "FIRST_LIMITS"):
+    for name in ("FIRST_CONTACTS", "FIRST_BODIES", "FIRST_LIMITS"):
         monkeypatch.setattr(contact_state, name, 1)
     little = simulation(model, model.neutral(), contact=lw.Contact())
     assert plenty.step(1e-3, 30).contact.contacts == little.step(1e-3, 30).contact.contacts == 16

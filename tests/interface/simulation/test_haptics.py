@@ -235,11 +235,11 @@ def test_a_device_that_reads_nonsense_is_refused(model):
 
 def test_no_more_hands_than_there_is_room_for(model):
     sim = lw.FullDynamics(model, model.neutral())
-    for k in range(at.HANDS):
+    for k in range(at.GRASPS):
         lw.haptics.grasp(sim, k % model.n_bodies, lw.haptics.Pointer())
     with pytest.raises(StateError, match="hands hold this linkage already"):
         lw.haptics.grasp(sim, 20, lw.haptics.Pointer())
-    assert len(sim.loads) == at.HANDS
+    assert len(sim.loads) == at.GRASPS
 
 
 def test_changes_of_a_grasp(model):

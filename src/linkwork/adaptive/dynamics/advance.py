@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from linkwork.adaptive.workspace import CHANGED
 from linkwork.core.arrays import IntArray
-from linkwork.core.checks import positive, whole
+from linkwork.core.checks import integer, positive
 from linkwork.errors import LinkworkError
 from linkwork.simulation import moving as mv
 
@@ -23,7 +23,7 @@ def advance_with_updates(sim: AdaptiveDynamics, advance: Advance, h: float, n: i
 
     Raises StateError where a step cannot be made, at the last good one.
     """
-    left, every = n, whole(sim.update_every, 1, "update_every")
+    left, every = n, integer(sim.update_every, 1, "update_every")
     if sim._tree.run.counts.item(CHANGED):
         sim._region.renew()
     is_alone = not sim._forces.are_any
@@ -82,13 +82,13 @@ def _some_steps(
 
 def _after_steps(sim: AdaptiveDynamics, status: int, every: int, fault: LinkworkError | None) -> None:
     """What follows from how some steps ended: an update, more room for contacts, or the error that says why."""
-    sim._moving.has_noted = True
+    sim._moving.has_recorded = True
     if status == mv.OK:
         return
     if status == mv.CONTACTS_CHANGED or status == mv.CONTACTS_BEGIN:
         sim._since_update = every
         return
-    sim._moving.has_noted = False
+    sim._moving.has_recorded = False
     if status == mv.CONTACTS_GROW:
         sim._moving.grow()
         sim._moving.describe_again()

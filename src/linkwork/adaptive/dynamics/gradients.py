@@ -65,9 +65,9 @@ class Segment:
         self.q: list[FloatArray] = []
         self.v: list[FloatArray] = []
         self.seen: list[Looked] = []
-        self.size = self.look(sim)
+        self.size = self.record_state(sim)
 
-    def look(self, sim: Any) -> int:
+    def record_state(self, sim: Any) -> int:
         """Keeps the present state of the region; returns how many bytes that takes."""
         moving = sim.view.moving
         self.q.append(moving.q[: self.coordinates.size].copy())
@@ -109,7 +109,7 @@ class RegionRun(GradientRun):
                     sim.set_efforts(efforts[k])
                 with sim.view.by_one_rule():
                     sim.advance(h, 1)
-                taken += self.segments[-1].look(sim)
+                taken += self.segments[-1].record_state(sim)
                 if k + 1 < steps and sim._since_update >= sim.update_every:  # the next step would begin with it
                     self._update(h)
                 if self._version() != version:

@@ -94,7 +94,7 @@ class Locked:
     ) -> RunGradients:
         """Through all segments. effort: of step k. by_step: whether efforts have a gradient for each step.
 
-        by_q, by_v: weights on state k, those of the whole model. move: told how many steps are done.
+        by_q, by_v: weights on state k, those of the whole model. move: called with the number of steps done.
         """
         rows, nv, total = self.united.freedoms, self.model.nv, Total(self.model)
         steps = sum(part.count for part in self.parts)
@@ -196,8 +196,8 @@ class _Stopping:
             return StepGradients(none, by_v, none, NO_ROWS, np.zeros(3), none, none, none)
         self.dof[:, layout.ARMATURE] = np.where(stay, self.armature, LOCKED)
         momenta = inverse.solve_in(self.free, end.q, none, end.v, NO_WRENCHES, self.momenta.work)
-        drive = np.where(stay, momenta, 0.0)
-        forward.solve_in(self.locked, end.q, none, drive, NO_WRENCHES, self.solve.work)
+        forcing = np.where(stay, momenta, 0.0)
+        forward.solve_in(self.locked, end.q, none, forcing, NO_WRENCHES, self.solve.work)
         found: Any = self.solve.of(by_v)
         more: Any = self.momenta.of(np.where(stay, found.effort, 0.0))
         armature = np.where(stay, found.armature, 0.0) + more.armature

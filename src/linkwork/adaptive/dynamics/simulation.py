@@ -30,7 +30,7 @@ from linkwork.adaptive.metric.delicate import is_delicate
 from linkwork.adaptive.workspace import ACTIVE_COUNT, CHANGE_COUNT, JOINT_COUNT
 from linkwork.contact.settings import Contact
 from linkwork.core.arrays import FloatArray, IntArray
-from linkwork.core.checks import flag, not_negative, one_of, positive, whole
+from linkwork.core.checks import flag, integer, not_negative, one_of, positive
 from linkwork.core.messages.deprecation import old_attribute, once_positional
 from linkwork.core.turns import in_turn
 from linkwork.core.units import given_in, unit
@@ -145,8 +145,10 @@ class AdaptiveDynamics(Dynamics):
             tolerance = DEFAULT_TOLERANCE
         self.measure = measure
         self.tolerance = None if tolerance is None else not_negative(tolerance, "tolerance")
-        self.max_active_joints = None if max_active_joints is None else whole(max_active_joints, 0, "max_active_joints")
-        self.update_every = whole(update_every, 1, "update_every")
+        self.max_active_joints = (
+            None if max_active_joints is None else integer(max_active_joints, 0, "max_active_joints")
+        )
+        self.update_every = integer(update_every, 1, "update_every")
         self.horizon = None if horizon is None else positive(horizon, "horizon")
         super().__init__(model, state, Stepping(integrator, implicit_joints, keep_momentum, rtol, atol), contact, act)
         self._weights = metric_weights(model, weights, "weights")
@@ -316,7 +318,7 @@ class AdaptiveDynamics(Dynamics):
 
         Raises StateError where a step cannot be made; the simulation then stays at the last good one.
         """
-        h, n = positive(h, "h"), whole(n, 1, "the number of steps")
+        h, n = positive(h, "h"), integer(n, 1, "the number of steps")
         self._region.complete_update()
         if h not in self._checked_steps:
             self._check_stiffness(self.state, self.integrator, self.implicit_joints, h)

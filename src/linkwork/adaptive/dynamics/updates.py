@@ -24,7 +24,7 @@ from linkwork.adaptive.dynamics.region.floor import (
 from linkwork.adaptive.dynamics.report import AdaptiveReport, give_bound
 from linkwork.adaptive.measures import MEASURES, NO_LIMIT
 from linkwork.adaptive.workspace import ACTIVE_COUNT, JOINT_COUNT, UNTIL_ASKED
-from linkwork.core.checks import not_negative, positive, whole
+from linkwork.core.checks import integer, not_negative, positive
 from linkwork.simulation.moving import OK
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Updates:
         )
         self._is_tree = not sim.model.is_constrained
         self._choice = np.zeros(SETTINGS)  # by which updates choose
-        self._chosen: tuple[float, ...] = ()  # the same, to know a change
+        self._chosen: tuple[float, ...] = ()  # the same, to find a change
         self._in_steps = np.zeros(SETTINGS)  # of those between steps; what depends on the moment the kernel adds
         self._chosen_in_steps: tuple[float | None, ...] = ()
         self._known: tuple[Asked, Bound] | None = None  # the bound of the last update, and what it was judged by
@@ -61,9 +61,9 @@ class Updates:
         """Chooses the active region. passes: another update is sure to follow before anyone can ask for the bound."""
         sim, contact = self._sim, self._contact
         sim._region.complete_update()
-        most = NO_LIMIT if sim.max_active_joints is None else whole(sim.max_active_joints, 0, "max_active_joints")
+        most = NO_LIMIT if sim.max_active_joints is None else integer(sim.max_active_joints, 0, "max_active_joints")
         tolerance = 0.0 if sim.tolerance is None else not_negative(sim.tolerance, "tolerance")
-        counts, every = sim._tree.run.counts, whole(sim.update_every, 1, "update_every")
+        counts, every = sim._tree.run.counts, integer(sim.update_every, 1, "update_every")
         evaluations = every * EVALUATIONS.get(sim.integrator, 1.0)
         wants_all = tolerance == 0.0 and most >= sim._counted
         may_be_all = not wants_all and most >= sim._counted
@@ -71,8 +71,8 @@ class Updates:
             counts[UNTIL_ASKED] = 0
         elif counts.item(UNTIL_ASKED):
             wants_all = keeps_all_joints(counts, every, evaluations, lambda: self.count_needed(tolerance, horizon))
-        touches = contact is not None and contact.touches
-        passes = passes or (touches and not is_asked and self._leaves_bound)
+        is_in_contact = contact is not None and contact.is_in_contact
+        passes = passes or (is_in_contact and not is_asked and self._leaves_bound)
         if is_wanted(sim):  # as before the first step
             passes = False
             self._get_ready()
@@ -84,7 +84,9 @@ class Updates:
                 contact.watch(timeout)
             return  # nothing is hidden, and nothing could change
         free = evaluations if may_be_all else 0.0
-        chosen = (MEASURES[sim.measure], tolerance, most, horizon, wants_all, passes, timeout, stepped, touches, free)
+        chosen = (
+            MEASURES[sim.measure], tolerance, most, horizon, wants_all, passes, timeout, stepped, is_in_contact, free,
+        )  # fmt: skip
         if chosen != self._chosen:
             self._choice[: len(chosen)] = self._chosen = chosen  # the region itself adds the rest
         if not wants_all:
@@ -177,9 +179,9 @@ class Updates:
 
     @property
     def _leaves_bound(self) -> bool:
-        """Whether an update while something is touched leaves its bound to whoever asks for it later (`floor.bound_now`).
+        """Whether an update while something touches leaves its bound until it is asked for (`floor.bound_now`).
 
-        `aba`, which tells it then, knows of nothing that holds joints. Without touch the bound has a part in the choice of
+        `aba`, by which it is found then, cannot hold joints. Without contact the bound is used in the choice of
         joints that get a turn.
         """
         sim = self._sim
@@ -200,7 +202,7 @@ class Updates:
             return False
         if not contact.arrays.calls[-1] or sim._region.are_waiting:  # the first step finds the kernels that steps call
             return False
-        return whole(most, 0, "max_active_joints") < sim._counted and not is_wanted(sim)
+        return integer(most, 0, "max_active_joints") < sim._counted and not is_wanted(sim)
 
     def begin_in_steps(self, h: float, every: int) -> None:
         """Before steps of h [s], of a call that `end_in_steps` is to follow."""
@@ -226,5 +228,5 @@ class Updates:
             if sim._is_proven and not sim._region.is_pending:
                 self._known = asked_of(sim), form_floor(sim, nothing_hidden=False)
         if failed:
-            sim._moving.has_noted = False
+            sim._moving.has_recorded = False
             sim._fail(status, status)

@@ -2,7 +2,7 @@
 
 from numba import types
 
-from linkwork.adaptive.dynamics.region.choice import ASKED, NOT_READY, PASSES, PENDING, READY, STEPPED, TOUCHES
+from linkwork.adaptive.dynamics.region.choice import ASKED, IN_CONTACT, NOT_READY, PASSES, PENDING, READY, STEPPED
 from linkwork.adaptive.dynamics.region.region import FINISH, UPDATE
 from linkwork.contact.contact_list import COUNT
 from linkwork.core.calls import TABLE, address_of, caller
@@ -23,7 +23,7 @@ def addresses() -> tuple[int, int]:
 
 
 @inlined
-def touches(moving):
+def is_in_contact(moving):
     """Whether there are contacts, or joints near their limits, in the last step."""
     return contacts_of(moving).number[COUNT] > 0 or contact_arrays_of(moving).counts[LIMITS] > 0
 
@@ -36,8 +36,8 @@ def update_between_steps(table, moving):
     if choice[PENDING] != 0.0:
         _perform(turns[PERFORM], (table, moving, FINISH, -1, choice))
     choice[STEPPED] = 1.0 if turns[MADE] > 0 else 0.0
-    choice[TOUCHES] = 1.0 if touches(moving) else 0.0
-    is_left_out = choice[ASKED] == 0.0 and choice[TOUCHES] != 0.0
+    choice[IN_CONTACT] = 1.0 if is_in_contact(moving) else 0.0
+    is_left_out = choice[ASKED] == 0.0 and choice[IN_CONTACT] != 0.0
     choice[PASSES] = 1.0 if is_left_out or turns[LEFT] > turns[EVERY] else 0.0
     status = _perform(turns[PERFORM], (table, moving, UPDATE, -1, choice))
     choice[READY] = NOT_READY  # what was assembled ahead of the call was so for its first update

@@ -1,4 +1,4 @@
-"""Contact of the linkage that moves: what the search must know of the region, and what contact tells the metrics.
+"""Contact of the linkage that moves: what the search gets of the region, and the metrics of contact.
 
 The search has volumes on the same assembly tree as the region. Active nodes are open; everything below them is rigid, with
 volumes and places that stay as they were when it became so.

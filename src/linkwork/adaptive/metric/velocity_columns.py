@@ -164,7 +164,7 @@ def last_bias(columns, at, V, R, p):
 
 @inlined
 def branch_bias(columns, at, V, phi, slot):
-    """p of a rigid branch whose carrier moves with V, so that -(K a + p) is what the carrier feels of it."""
+    """p of a rigid branch whose carrier moves with V, so that -(K a + p) acts on the carrier."""
     p = row_sums(columns, at, products((V[0], V[1], V[2])))
     return add6(p, six_lanes(combine(classical_part(V), load_rows(phi, slot))))
 

@@ -93,7 +93,7 @@ class OpenNodes:
         """Coefficients of all nodes and factors of closed ones, by the very code a step uses; a body that failed, or -1.
 
         Another kernel would do the same operations, but a compiler may fuse products and sums differently in each of them,
-        and a last bit would tell what was formed in the beginning from what was formed later. So everything is opened, and
+        and a last bit would distinguish what was formed first from what was formed later. So everything is opened, and
         closed again in a solve, but for `opened`. What that leaves in the state is for the caller to put right.
         """
         tree, run = self._tree, self._tree.run

@@ -248,7 +248,7 @@ class Comparison:
         """The last solve. Efforts are given and of motors, at its coordinates; springs act in `aba` itself."""
         x = self._arrays = self._arrays or self._allocate(sim)
         copy_solve(self._table, sim._tree.table, sim._has_moved, sim._loads.has_fixed or sim.field is not None)
-        if sim._joints.driven:
+        if sim._joints.motor_joints:
             parts = sim._tree.efforts_at(x.q, x.still, x.still)
             x.effort[...] = parts[:, BY_GIVEN] + parts[:, BY_MOTOR]
         return x

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from linkwork.adaptive.quasi_statics.simulation import QuasiStatics
 
 
-def meet_loops(sim: QuasiStatics, h: float) -> None:
+def solve_cut_forces(sim: QuasiStatics, h: float) -> None:
     """Sets the wrenches of all loops for a step of h [s], or for a solve where h is 0. Coefficients must be up to date."""
     run, data, leaf = sim._tree.run, sim._tree.paths(), sim._tree.plan.leaf
     loops = loop_plan(sim.model)
@@ -31,7 +31,7 @@ def meet_loops(sim: QuasiStatics, h: float) -> None:
     if not np.isfinite(force).all():
         raise StateError(f"the loops of model '{sim.model.name}' cannot be kept closed: their forces overflow.")
     for k, rows in enumerate(loops.rows):
-        for side, end in enumerate(loops.where[k]):
+        for side, end in enumerate(loops.end_body[k]):
             run.loop_wrench[2 * k + side] += system.C[rows, 6 * end : 6 * end + 6].T @ force[rows]
     for e, one in enumerate(loops.coupled):
         row = loops.loop_rows + one.coupling

@@ -63,7 +63,7 @@ def open_until(table: Any, counts: Any, measure: int, tolerance: float, budget: 
 def step_within_deadline(sim: QuasiStatics, h: float, deadline: float) -> QuasiStaticsReport:
     """A solve and a move of h [s], which together keep the deadline [s] if they can."""
     started = time.perf_counter()
-    sim._meet_forces(h)
+    sim._update_forces(h)
     reached, joints, updated = sim._solve_once(sim.tolerance, started)
     solved = time.perf_counter()
     report = report_of(sim, reached, joints, updated, sim.tolerance)

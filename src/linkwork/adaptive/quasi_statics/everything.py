@@ -3,7 +3,7 @@
 A joint in an adaptive solve costs about as much as four in `aba`. Where solve after solve would have cost less by `aba`,
 everything is opened, and `aba` solves in the place of the tree, from the poses and efforts that the tree keeps
 of each joint; nothing is hidden then. Coefficients of nodes are left behind, marked as those of any node that moved. From
-time to time the accelerations tell how many nodes would be open; when these are few, the others close, and the tree goes
+time to time the accelerations say how many nodes would be open; when these are few, the others close, and the tree goes
 on. What is decided depends on counts alone, never on a clock. Theory: docs/theory/adaptive_quasi_statics.md.
 """
 
@@ -309,8 +309,8 @@ def close_if_cheap(table, measure, tolerance):
         return
     for node in range(count - 1, -1, -1):
         up = plan.nodes[node, UP]
-        quiet = run.value[node] <= limit and run.required_open[node] == 0 and up >= 0
-        if quiet or (up >= 0 and run.flag[up] & ws.CLOSING and run.required_open[node] == 0):
+        may_close = run.value[node] <= limit and run.required_open[node] == 0 and up >= 0
+        if may_close or (up >= 0 and run.flag[up] & ws.CLOSING and run.required_open[node] == 0):
             run.flag[node] |= ws.CLOSING
     counts[IS_EVERYTHING] = 0
     counts[SINCE] = 0

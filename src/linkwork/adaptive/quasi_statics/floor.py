@@ -120,7 +120,7 @@ def measure_more(sim: QuasiStatics, joints: float, steps: int) -> None:
 
 
 def finish_measuring(sim: QuasiStatics) -> None:
-    """Ends a comparison that was begun: whoever goes on from here begins with what it found."""
+    """Ends a comparison that was begun: what goes on from here begins with what it found."""
     if sim._comparison.is_running:
         sim._comparison.finish()
         learn(sim)

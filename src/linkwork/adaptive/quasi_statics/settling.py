@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def settle_in_place(sim: QuasiStatics, tolerance: float | None, max_sweeps: int) -> SettleReport | FieldReport:
     """See `QuasiStatics.settle`."""
     loads, joints = sim.view.loads, sim.view.joints
-    if joints.driven:
+    if joints.motor_joints:
         raise StateError("settle does not know motors; clear them, or give the joints springs and rest positions.")
     rest: Settled | FieldRest
     if sim.field is None:
@@ -26,11 +26,11 @@ def settle_in_place(sim: QuasiStatics, tolerance: float | None, max_sweeps: int)
         raise StateError("settle knows a field or loads and efforts, not both; clear them, or take steps.")
     else:
         rest = settle(sim.model, sim.state, field=sim.field, tolerance=tolerance, max_sweeps=max_sweeps)
-    go_to(sim, rest.state.q)
+    set_coordinates(sim, rest.state.q)
     return rest.report
 
 
-def go_to(sim: QuasiStatics, q: FloatArray) -> None:
+def set_coordinates(sim: QuasiStatics, q: FloatArray) -> None:
     """Other coordinates of all joints: everything is formed anew, and what was open stays open."""
     run, opened = sim._tree.run, sim._open.opened()
     counts = run.counts.copy()

@@ -19,7 +19,7 @@ from linkwork.adaptive.measures import ABSOLUTE_JOINT, DEFAULT_MEASURE, DEFAULT_
 from linkwork.adaptive.metric.delicate import is_delicate
 from linkwork.adaptive.quasi_statics.checkpoint import OpenNodes
 from linkwork.adaptive.quasi_statics.comparison import Comparison
-from linkwork.adaptive.quasi_statics.cut_forces import meet_loops
+from linkwork.adaptive.quasi_statics.cut_forces import solve_cut_forces
 from linkwork.adaptive.quasi_statics.deadline import Pace, open_until, step_within_deadline
 from linkwork.adaptive.quasi_statics.everything import BY_ABA, allocate_everything
 from linkwork.adaptive.quasi_statics.field_loads import FieldLoads
@@ -39,7 +39,7 @@ from linkwork.adaptive.quasi_statics.settling import settle_in_place
 from linkwork.adaptive.quasi_statics.solve import advance
 from linkwork.assembly.numbering import node_depths
 from linkwork.core.arrays import FloatArray, IntArray
-from linkwork.core.checks import not_negative, one_of, positive, whole
+from linkwork.core.checks import integer, not_negative, one_of, positive
 from linkwork.core.messages.deprecation import old_attribute, once_positional
 from linkwork.core.units import unit
 from linkwork.dynamics.inputs import as_model, as_state, explain_failure
@@ -97,7 +97,9 @@ class QuasiStatics(LinkageSimulation):
         one_of(measure, MEASURES, "measure")
         self.measure = measure
         self.tolerance = None if tolerance is None else not_negative(tolerance, "tolerance", finite=True)
-        self.max_active_joints = None if max_active_joints is None else whole(max_active_joints, 1, "max_active_joints")
+        self.max_active_joints = (
+            None if max_active_joints is None else integer(max_active_joints, 1, "max_active_joints")
+        )
         self.deadline = None if deadline is None else positive(deadline, "deadline")
         q, v = as_state(model, state)
         if v.any():
@@ -162,7 +164,7 @@ class QuasiStatics(LinkageSimulation):
         goal = self.tolerance if tolerance is None else not_negative(tolerance, "tolerance", finite=True)
         self._steps_since_floor = FLOOR_EVERY
         self._measured_floor[SOLVES] += 1.0
-        self._meet_forces(0.0)
+        self._update_forces(0.0)
         reached, joints, updated = self._solve_once(goal, started)
         return report_of(self, reached, joints, updated, goal)
 
@@ -182,7 +184,7 @@ class QuasiStatics(LinkageSimulation):
 
         A step that fails is taken back: those before it stay, and `steps_done` and `time` say how many they are.
         """
-        steps, length = whole(n, 1, "the number of steps"), positive(h, "h")
+        steps, length = integer(n, 1, "the number of steps"), positive(h, "h")
         if self.deadline is None and self._forces.field is None and not self.model.is_constrained:
             return self._many(steps, length)
         for _ in range(steps):
@@ -192,7 +194,7 @@ class QuasiStatics(LinkageSimulation):
                 report = step_within_deadline(self, length, self.deadline)
         return report
 
-    def _meet_forces(self, h: float) -> None:
+    def _update_forces(self, h: float) -> None:
         """Before a solve: the field, and the forces of loops, with coefficients brought up to date by a solve that leaves
         everything closed."""
         if self._forces.load_all():
@@ -200,7 +202,7 @@ class QuasiStatics(LinkageSimulation):
         if self.model.is_constrained:
             bad, *_ = advance(self._tree.table, 1, 0.0, ABSOLUTE_JOINT, math.inf, NO_LIMIT, 0, False)
             self._check(bad)
-            meet_loops(self, h)
+            solve_cut_forces(self, h)
 
     def advance(self, h: float, n: int = 1) -> None:
         """`step`, its report left out."""
@@ -226,7 +228,7 @@ class QuasiStatics(LinkageSimulation):
 
     def _many(self, steps: int, h: float) -> QuasiStaticsReport:
         """Solves, each followed by a step of h [s], without looking at the clock; one of them under a field or loops."""
-        self._meet_forces(h)
+        self._update_forces(h)
         asked, measure = self._asked(self.tolerance), MEASURES[self.measure]
         bad, done, reached, joints, updated = advance(
             self._tree.table, steps, h, measure, asked, self._budget, NO_LIMIT, self._may_be_full

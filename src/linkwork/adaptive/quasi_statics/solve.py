@@ -51,7 +51,7 @@ solve_open, expand = make_best_first(hidden_at_rest, enter_at_rest)
 
 
 @inlined
-def mark_quiet(plan, run, measure, tolerance):
+def mark_to_close(plan, run, measure, tolerance):
     """Marks open nodes for closing whose subtree could stay unopened well within the tolerance.
 
     Where a budget stopped the work before, what is far below the bound it left may go: so the region follows the loads.
@@ -70,8 +70,8 @@ def mark_quiet(plan, run, measure, tolerance):
     for k in range(count - 1, -1, -1):
         node = run.opened[k]
         up = plan.nodes[node, UP]
-        quiet = run.value[node] <= limit and run.required_open[node] == 0 and up >= 0
-        if quiet or (up >= 0 and run.flag[up] & ws.CLOSING and run.required_open[node] == 0):
+        may_close = run.value[node] <= limit and run.required_open[node] == 0 and up >= 0
+        if may_close or (up >= 0 and run.flag[up] & ws.CLOSING and run.required_open[node] == 0):
             run.flag[node] |= ws.CLOSING
 
 
@@ -151,7 +151,7 @@ def mark_and_move(table, h, measure, tolerance):
     plan = plan_of(table)
     mechanism = mechanism_of(table)
     run = run_of(table)
-    mark_quiet(plan, run, measure, tolerance)
+    mark_to_close(plan, run, measure, tolerance)
     return -1 if move(table, plan, mechanism, run, h) else ws.OVERFLOW
 
 
@@ -201,7 +201,7 @@ def advance(table, steps, h, measure, tolerance, max_joints, max_opened, may_be_
             if by_aba:
                 close_if_cheap(table, measure, tolerance)
             elif h != 0.0 and run.counts[IS_EVERYTHING] == 0:
-                mark_quiet(plan, run, measure, tolerance)
+                mark_to_close(plan, run, measure, tolerance)
             if by_aba and h != 0.0:
                 is_handed_over = done + 1 < steps and run.counts[IS_EVERYTHING] != 0
                 if not move_everything(table, h, is_handed_over):

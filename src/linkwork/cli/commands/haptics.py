@@ -48,11 +48,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _check_lock(reads: int) -> int:
-    from linkwork.core.checks import whole
+    from linkwork.core.checks import integer
     from linkwork.haptics.sharing.lock_check import check_lock
 
     with working("reading while another thread writes"):
-        result = check_lock(whole(reads, 1, "--check-lock"))
+        result = check_lock(integer(reads, 1, "--check-lock"))
     console().print(
         f"{count(result.reads)} reads beside {count(result.writes)} writes: {result.torn} torn, {result.older} older than "
         f"the one before, {count(result.retries)} begun anew, {result.given_up} given up",
@@ -63,11 +63,11 @@ def _check_lock(reads: int) -> int:
 
 def _hold(arguments: argparse.Namespace) -> int:
     import linkwork as lw
-    from linkwork.core.checks import positive, whole
+    from linkwork.core.checks import integer, positive
     from linkwork.haptics import HumanHand, grasp
 
     seconds, sim_rate = positive(arguments.seconds, "--seconds"), positive(arguments.sim_rate, "--sim-rate")
-    joints = whole(arguments.joints, 2, "--joints")
+    joints = integer(arguments.joints, 2, "--joints")
     screen = console()
     with working("building the chain"):
         model = lw.library.chain(joints=joints).compile()

@@ -178,7 +178,7 @@ def summary(recording: Recording, took: float) -> list[str]:
 
 
 def _scalar_lines(recording: Recording) -> list[str]:
-    """Energy, joints at work and the error bound, as far as the method knows them."""
+    """Energy, joints at work and the error bound, as far as the method has them."""
     known = {**recording.reports, **recording.scalars}
     lines, J = [], recording.units.get("J", "J")
     energy = _finite(known.get("energy"))

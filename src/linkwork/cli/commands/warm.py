@@ -21,7 +21,7 @@ from typing import Any
 from linkwork.cli.exit_codes import DONE, INTERRUPTED, REFUSED
 from linkwork.cli.screen import console, seconds, table
 from linkwork.core.cache_folder import package_stamp, warm_notes
-from linkwork.core.checks import one_of, whole
+from linkwork.core.checks import integer, one_of
 from linkwork.core.messages.progress import progress_bar
 
 NAME = "warm"
@@ -125,7 +125,7 @@ def run(arguments: argparse.Namespace) -> int:
         count, size = clear_kernels()
         print(f"{count:,} files of compiled kernels are deleted ({size / 2**20:.1f} MiB)")
         return DONE
-    workers = whole(arguments.workers or os.cpu_count() or 1, 1, "--workers")
+    workers = integer(arguments.workers or os.cpu_count() or 1, 1, "--workers")
     chosen = arguments.only or list(PROGRAMS)
     for name in chosen:
         one_of(name, PROGRAMS, "set of kernels")

@@ -61,8 +61,10 @@ def _tick_time(session: lw.haptics.Session) -> float:
     """Time of one tick of the coupling loop on the session's last snapshot [s]."""
     scratch, memory = np.zeros(SCRATCH), session.memory.copy()
     words = memory.view(np.int64)
-    for post, room, when in ((at.SNAPSHOT, at.SNAPSHOT_WORDS, at.S_TIME), (at.READINGS, at.READING_WORDS, at.D_TIME)):
-        words[post + at.P_BUFFERS + words[post + at.P_LATEST] * room + when] = now_ns()  # virtual time has stopped
+    for mailbox, room, when in (  # virtual time has stopped
+        (at.SNAPSHOT, at.SNAPSHOT_WORDS, at.S_TIME), (at.READINGS, at.READING_WORDS, at.D_TIME),
+    ):  # fmt: skip
+        words[mailbox + at.P_BUFFERS + words[mailbox + at.P_LATEST] * room + when] = now_ns()
     couple_many(memory, scratch, 1)
     start = time.perf_counter()
     couple_many(memory, scratch, TICKS)

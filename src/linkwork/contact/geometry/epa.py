@@ -172,7 +172,7 @@ def set_face(work, faces, planes, f, i, j, k, scale):
 
 
 @inlined
-def sees(work, faces, planes, f, w, scale):
+def is_visible(work, faces, planes, f, w, scale):
     """Whether point w lies on the outer side of face f."""
     if planes[f, 3] < math.inf:
         height = planes[f, 0] * w[0] + planes[f, 1] * w[1] + planes[f, 2] * w[2] - planes[f, 3]
@@ -194,7 +194,7 @@ def touches_rim(faces, f, horizon, edges):
 
 
 @routine
-def take_out(faces, planes, f, horizon, edges):
+def remove_face(faces, planes, f, horizon, edges):
     """Removes face f; its edges join the rim, or leave it where the face beyond is gone already."""
     for side in range(3):
         i, j = faces[f, side], faces[f, (side + 1) % 3]
@@ -219,15 +219,15 @@ def expand(work, faces, planes, horizon, n_faces, best, new, scale):
     The faces are taken out outward from the nearest one, so that rounding on coplanar faces cannot tear the polytope.
     """
     w = load3(work, new, 0)
-    edges = take_out(faces, planes, best, horizon, 0)
+    edges = remove_face(faces, planes, best, horizon, 0)
     changed = True
     while changed:
         changed = False
         for f in range(n_faces):
             if planes[f, 3] == -math.inf or edges + 3 > horizon.shape[0]:
                 continue
-            if sees(work, faces, planes, f, w, scale) and touches_rim(faces, f, horizon, edges):
-                edges = take_out(faces, planes, f, horizon, edges)
+            if is_visible(work, faces, planes, f, w, scale) and touches_rim(faces, f, horizon, edges):
+                edges = remove_face(faces, planes, f, horizon, edges)
                 changed = True
     f = 0
     for e in range(edges):

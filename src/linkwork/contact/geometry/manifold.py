@@ -177,23 +177,23 @@ def cut_face(face, corners, other, sides, n, out):
     for k in range(sides):
         r = load3(other, k, 0)
         side = scale3(turn, cross3(n, sub3(load3(other, (k + 1) % sides, 0), r)))
-        kept = 0
+        listed = 0
         last = load3(out, count - 1, 0)
         before = dot3(side, sub3(last, r))
         for i in range(count):
             x = load3(out, i, 0)
             here = dot3(side, sub3(x, r))
-            if (before < 0.0) != (here < 0.0) and kept < ROOM:
+            if (before < 0.0) != (here < 0.0) and listed < ROOM:
                 cut = add3(last, scale3(before / (before - here), sub3(x, last)))
-                store3(face, kept, 0, cut)  # the face itself is free by now
-                kept += 1
-            if here >= 0.0 and kept < ROOM:
-                store3(face, kept, 0, x)
-                kept += 1
+                store3(face, listed, 0, cut)  # the face itself is free by now
+                listed += 1
+            if here >= 0.0 and listed < ROOM:
+                store3(face, listed, 0, x)
+                listed += 1
             last, before = x, here
-        for i in range(kept):
+        for i in range(listed):
             store3(out, i, 0, load3(face, i, 0))
-        count = kept
+        count = listed
         if count == 0:
             return 0
     return count
@@ -260,16 +260,16 @@ def thin_out(out, count, n):
             most, left = side, i
         elif side < least - none:
             least, right = side, i
-    kept = 2
+    listed = 2
     if left >= 0:
-        bring_forward(out, kept, left)
-        if right == kept:
+        bring_forward(out, listed, left)
+        if right == listed:
             right = left
-        kept += 1
+        listed += 1
     if right >= 0:
-        bring_forward(out, kept, right)
-        kept += 1
-    return kept
+        bring_forward(out, listed, right)
+        listed += 1
+    return listed
 
 
 @inlined

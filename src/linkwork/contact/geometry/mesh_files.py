@@ -208,7 +208,7 @@ def read_any_mesh(path: str | Path, purpose: str) -> tuple[NDArray[np.float64], 
 
 
 def refuse_archive(file: Path) -> None:
-    """What is packed may be larger without end than the file: only 3MF, which tells the sizes of its parts, is read."""
+    """What is packed may be larger without end than the file: only 3MF, which lists the sizes of its parts, is read."""
     if file.suffix.lower() in ARCHIVES:
         raise FormatError(f"mesh '{file}' is an archive; unpack it first.")
     if file.suffix.lower() == ".3mf":

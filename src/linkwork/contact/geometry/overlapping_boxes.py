@@ -17,7 +17,7 @@ ZERO = (0.0, 0.0, 0.0)
 
 
 @inlined
-def beyond(t, u, R, S, a, b, x, y):
+def edge_gap(t, u, R, S, a, b, x, y):
     """Separation across two edges, times the sine between them, and its square.
 
     t, u: way between the centres along the other edges of one box; R, S: the edge of the other box along these; a, b: half
@@ -75,9 +75,9 @@ def is_face_nearest(d, r0, r1, r2, h, k, best, tie):
     for c in range(3):
         p, q = (c + 1) % 3, (c + 2) % 3
         x, y, z = abs(r0[c]), abs(r1[c]), abs(r2[c])
-        good = good and is_deeper(beyond(d[p], d[q], r0[p], r0[q], h[p], h[q], k[1] * z, k[2] * y), best, tie)
-        good = good and is_deeper(beyond(d[p], d[q], r1[p], r1[q], h[p], h[q], k[2] * x, k[0] * z), best, tie)
-        good = good and is_deeper(beyond(d[p], d[q], r2[p], r2[q], h[p], h[q], k[0] * y, k[1] * x), best, tie)
+        good = good and is_deeper(edge_gap(d[p], d[q], r0[p], r0[q], h[p], h[q], k[1] * z, k[2] * y), best, tie)
+        good = good and is_deeper(edge_gap(d[p], d[q], r1[p], r1[q], h[p], h[q], k[2] * x, k[0] * z), best, tie)
+        good = good and is_deeper(edge_gap(d[p], d[q], r2[p], r2[q], h[p], h[q], k[0] * y, k[1] * x), best, tie)
     return good
 
 

@@ -22,7 +22,7 @@ from linkwork.core.jit import inlined
 
 @inlined
 def size_of(a, b):
-    """Length of (a, b). `math.hypot` minds numbers beyond 1e154 too, and takes ten times as long."""
+    """Length of (a, b). `math.hypot` is right beyond 1e154 too, and takes ten times as long."""
     return math.sqrt(a * a + b * b)
 
 

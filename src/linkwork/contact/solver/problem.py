@@ -1,6 +1,6 @@
 """What the contact solver is given and what it works on.
 
-Contact bodies are numbered 0 to m-1 (*slots*). Their twists (world axes, at a reference point of each) and the
+Contact bodies are numbered 0 to m-1. Their twists (world axes, at a reference point of each) and the
 velocities of k joint coordinates at their limits make one vector of s = 6 m + k numbers; `Lambda` (s, s) is the change of
 these velocities per impulse on the same places. Every constraint is a few rows over this vector:
 
@@ -28,11 +28,11 @@ class Problem(NamedTuple):
     v_free: Float1  # (s,)    velocities after the step's forces, without contact
     v_before: Float1  # (s,)    velocities before the step, for restitution
     origin: Float2  # (m, 3)  reference points of the contact bodies in the world [m]
-    slot: Int2  # (c, 2)  slots of bodies a and b of each contact; -1: the world
+    body_number: Int2  # (c, 2)  numbers of bodies a and b of each contact; -1: the world
     limit_at: Int1  # (l,)    place of the coordinate in the vector, 6 m or more
     limit: Float2  # (l, 3)  sign (+1 lower, -1 upper limit), distance to the limit ≥ 0 inside [rad or m], restitution
     limit_impulse: Float1  # (l,)    warm start and result, ≥ 0 [N·s or N·m·s]
-    loop_slot: Int2  # (r, 2)  slots of the two bodies of each row; -1: the world
+    loop_body_number: Int2  # (r, 2)  numbers of the two bodies of each row; -1: the world
     loop_row: Float2  # (r, 12) coefficients on the twists of the two
     loop_rate: Float1  # (r,)    velocity that is wanted (stabilization), usually 0
     loop_first: Int1  # (b+1,)  rows of loop k are loop_first[k] to loop_first[k+1], at most 6

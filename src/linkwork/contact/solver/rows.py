@@ -76,7 +76,7 @@ def fill_rows(contacts, count, problem, system, h, rest_speed, slack):
         n, t1, t2 = contact_axes(contacts.data, i)
         for k in range(3):
             axis = n if k == 0 else (t1 if k == 1 else t2)
-            contact_row(problem, system, 3 * i + k, problem.slot[i, 0], problem.slot[i, 1], p, axis)
+            contact_row(problem, system, 3 * i + k, problem.body_number[i, 0], problem.body_number[i, 1], p, axis)
             system.bias[3 * i + k] = 0.0
         system.bias[3 * i] = normal_bias(
             gap_left(contacts.data[i, GAP], slack, shares_its_body(problem, count, i)),
@@ -102,8 +102,8 @@ def fill_rows(contacts, count, problem, system, h, rest_speed, slack):
     for i in range(problem.loop_row.shape[0]):
         system.width[row] = 6
         for side in range(2):
-            slot = problem.loop_slot[i, side]
-            system.column[row, side] = 6 * slot if slot >= 0 else -1
+            body_number = problem.loop_body_number[i, side]
+            system.column[row, side] = 6 * body_number if body_number >= 0 else -1
         for c in range(12):
             system.J[row, c] = problem.loop_row[i, c]
         system.bias[row] = -problem.loop_rate[i]
@@ -116,9 +116,9 @@ def fill_rows(contacts, count, problem, system, h, rest_speed, slack):
 @inlined
 def shares_its_body(problem, count, i):
     """Whether a contact before or after number i is between the same two bodies."""
-    a, b = problem.slot[i, 0], problem.slot[i, 1]
-    before = i > 0 and problem.slot[i - 1, 0] == a and problem.slot[i - 1, 1] == b
-    return before or (i + 1 < count and problem.slot[i + 1, 0] == a and problem.slot[i + 1, 1] == b)
+    a, b = problem.body_number[i, 0], problem.body_number[i, 1]
+    before = i > 0 and problem.body_number[i - 1, 0] == a and problem.body_number[i - 1, 1] == b
+    return before or (i + 1 < count and problem.body_number[i + 1, 0] == a and problem.body_number[i + 1, 1] == b)
 
 
 @inlined
@@ -144,15 +144,15 @@ def normal_bias(gap, u_free, u_before, restitution, h, rest_speed):
 
 @inlined
 def contact_row(problem, system, row, a, b, p, axis):
-    """A direction at a point as a row over the twists of slots a and b."""
+    """A direction at a point as a row over the twists of contact bodies a and b."""
     system.width[row] = 6
     system.column[row, 0] = 6 * a if a >= 0 else -1
     system.column[row, 1] = 6 * b if b >= 0 else -1
     for side in range(2):
-        slot = a if side == 0 else b
+        body_number = a if side == 0 else b
         d = axis if side == 0 else scale3(-1.0, axis)
-        if slot >= 0:
-            moment = cross3(sub3(p, load3(problem.origin, slot, 0)), d)
+        if body_number >= 0:
+            moment = cross3(sub3(p, load3(problem.origin, body_number, 0)), d)
             for c in range(3):
                 system.J[row, 6 * side + c] = moment[c]
                 system.J[row, 6 * side + 3 + c] = d[c]

@@ -39,7 +39,7 @@ def patches_wanted() -> tuple[str, ...]:
 
 
 def patched_pipelines() -> Any:
-    """The module that compiles with these parts; None where they are not wanted or this Numba is not as they know it."""
+    """The module that compiles with these parts; None where they are not wanted or this Numba is another one."""
     if not patches_wanted() or not patches_work():
         return None
     from linkwork.core.numba_patches import pipelines
@@ -60,7 +60,7 @@ def patches_work() -> bool:
         expected = run_trial(as_written, as_written, as_written)
         if found != expected:
             reason = f"a trial gave {found} instead of {expected}"
-    except Exception as error:  # whatever a Numba that we do not know may raise
+    except Exception as error:  # whatever an unknown Numba may raise
         reason = f"{type(error).__name__}: {error}"
     if reason:
         warnings.warn(

@@ -52,7 +52,7 @@ def _parts_of_tuples(statements: list[Any]) -> dict[str, list[Any]]:
 
 
 def _access(statement: Any) -> tuple[Any, Any]:
-    """What reads or writes an element, as Numba knows its types, and the variable that is its index; or nothing."""
+    """What reads or writes an element, by Numba's types, and the variable that is its index; or nothing."""
     if isinstance(statement, ir.SetItem):
         return statement, statement.index
     if isinstance(statement, ir.Assign) and isinstance(statement.value, ir.Expr) and statement.value.op == "getitem":

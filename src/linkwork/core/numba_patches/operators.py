@@ -22,7 +22,7 @@ OPERATOR_MODULE = operator.add.__module__
 
 
 class RememberingContext(Context):
-    """Numba's typing context, which shares all that it knows with the one it was made from."""
+    """Numba's typing context, which shares all its entries with the one it was made from."""
 
     signatures: dict[Any, Any]  # operation and types of its operands → signature, and what else must live as long
     codes: dict[Any, Any]  # the same → signature and key of its code, or the error it gives
@@ -43,7 +43,7 @@ class RememberingContext(Context):
         return found[0]
 
     def resolve_value_type(self, val: Any) -> Any:
-        """As Numba's; operators of Python are given in the form that remembers."""
+        """As Numba's; operators of Python are given in the form with a memo."""
         if type(val) is BuiltinFunctionType and val.__module__ == OPERATOR_MODULE:
             function = self._lookup_global(val)
             if type(function) is types.Function:

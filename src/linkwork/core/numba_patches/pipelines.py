@@ -28,7 +28,7 @@ def compile_subroutine_by(state: Any, passes: Any) -> None:
         state.flags.no_cpython_wrapper = True
         state.flags.no_cfunc_wrapper = True
         _take_library(state, SubroutineLibrary)
-        # Numba tells compiled functions apart by what Python would call. That is an object of its own, never called.
+        # Numba distinguishes compiled functions by what Python would call. That is an object of its own, never called.
         state.targetctx.get_executable = lambda library, fndesc, env: [].clear
     _exchange(state, passes)
 

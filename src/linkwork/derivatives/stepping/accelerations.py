@@ -30,12 +30,12 @@ class Accelerated:
     def __init__(self, under: Accelerations, state: State, effort: FloatArray):
         self.under, self.state = under, state
         self.wrenches = under.loads.wrenches(state)
-        total = effort + under.laws.look(state, state.v)
+        total = effort + under.laws.set_laws(state, state.v)
         self.qdd, self._pull = solve(under.laws.stepped, state, total, self.wrenches)
 
     def back(self, weights: FloatArray) -> StepGradients:
         """Gradients of weights · q̈."""
-        self.under.laws.look(self.state, self.state.v)  # another state may have been looked at since
+        self.under.laws.set_laws(self.state, self.state.v)  # another state may have been looked at since
         found: Any = self._pull(weights)
         q = found.q + self.under.loads.back(self.state, found.wrenches)
         own = self.under.laws.own_gradients(found)

@@ -84,7 +84,7 @@ class EulerStep(StepMap):
         self.floating: FloatingTrees | None = None
         if np.asarray(saved["kept_momentum"]).size:
             self.floating = FloatingTrees(self.model.without_loops, *floating_trees(self.model))
-        self.closing: Any = None  # how loops are closed; `simulation.backward` knows
+        self.closing: Any = None  # how loops are closed: set by `simulation.backward`
         self._pull = None if self.model.loops else forward.ForwardPull(self.laws.stepped, EVERY_GRADIENT)
 
     def _solve(self, before: State, effort: FloatArray, wrenches: FloatArray | None) -> tuple[FloatArray, Any]:
@@ -100,7 +100,7 @@ class EulerStep(StepMap):
     ) -> StepGradients:
         """Gradients before the step from those after it, by_q (along the tangent there) and by_v, each (nv,)."""
         h, laws = self.h, self.laws
-        total = effort + laws.look(before, after.v)
+        total = effort + laws.set_laws(before, after.v)
         wrenches = self.loads.wrenches(before)
         contact = self.contact_impulses(before, after, seen)
         fast = None
@@ -188,14 +188,14 @@ class EulerStep(StepMap):
 
     @property
     def has_matrices(self) -> bool:
-        """Whether `matrices` knows the step: neither loads held by the world nor free joints, nor kept momentum."""
+        """Whether `matrices` covers the step: neither loads held by the world nor free joints, nor kept momentum."""
         return not (self.loads.count or self.free.turn.size or self.floating is not None)
 
     def along(self, before: State, after: State, effort: FloatArray, change: FloatArray) -> FloatArray:
         """The matrices times a change of q, v and efforts, (3 nv,), without them; (2 nv,)."""
         nv, h, tree = self.model.nv, self.h, self.model.arrays.tree
         dq, dv, dtau = (np.ascontiguousarray(part) for part in np.split(change, 3))
-        total, wrenches = effort + self.laws.look(before, after.v), self.loads.wrenches(before)
+        total, wrenches = effort + self.laws.set_laws(before, after.v), self.loads.wrenches(before)
         stepped = self.laws.stepped
         v = before.v + h * forward_dynamics(stepped, before, total, wrenches)
         faster = dv + h * forward.jvp(stepped, before, total, wrenches, dq=dq, dv=dv, deffort=dtau)
@@ -206,7 +206,7 @@ class EulerStep(StepMap):
     def matrices(self, before: State, after: State, effort: FloatArray) -> Linearized:
         """The step as matrices, from those of forward dynamics."""
         nv, h, tree = self.model.nv, self.h, self.model.arrays.tree
-        total, wrenches = effort + self.laws.look(before, after.v), self.loads.wrenches(before)
+        total, wrenches = effort + self.laws.set_laws(before, after.v), self.loads.wrenches(before)
         J = jacobians(forward_dynamics, self.laws.stepped, before, total, wrenches)
         v = before.v + h * forward_dynamics(self.laws.stepped, before, total, wrenches)
         one, none = np.eye(nv), np.zeros((nv, nv))

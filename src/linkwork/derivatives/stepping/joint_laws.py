@@ -44,15 +44,15 @@ class JointLaws:
         self.own = self.table.copy()  # without motors
         self.stepped = replace(model, arrays=model.arrays._replace(dof=self.table))
         self.efforts = np.zeros(model.nv)
-        driven = np.flatnonzero(motor[:, [M_STIFFNESS, M_DAMPING, M_FRICTION]].any(axis=1))
-        limited = np.isfinite(model.effort_limit[driven]) | np.isfinite(model.velocity_limit[driven])
-        limited |= motor[driven, M_FRICTION] > 0.0
+        motor_joints = np.flatnonzero(motor[:, [M_STIFFNESS, M_DAMPING, M_FRICTION]].any(axis=1))
+        limited = np.isfinite(model.effort_limit[motor_joints]) | np.isfinite(model.velocity_limit[motor_joints])
+        limited |= motor[motor_joints, M_FRICTION] > 0.0
         self.of_v = _coordinates(model)
         self.motor = motor
-        self.limited = driven[limited]
-        self.set_motors(driven[~limited], None, None)
+        self.limited = motor_joints[limited]
+        self.set_motors(motor_joints[~limited], None, None)
 
-    def look(self, before: State, end: FloatArray) -> FloatArray:
+    def set_laws(self, before: State, end: FloatArray) -> FloatArray:
         """Puts motors with limits as they act in a step from a state to the velocities `end`; returns all held efforts."""
         if self.limited.size:
             self.set_motors(self.limited, before, end if self.ahead > 0.0 else before.v)

@@ -1,6 +1,6 @@
 """Which steps of simulations have derivatives.
 
-Simulations are handed in: this room knows nothing of theirs.
+Simulations are handed in: this room imports nothing of theirs.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def forward_adjoint(primal, adjoint):
         begin_body(s, g, i, w, ABA_ACCELERATION, -1.0)
     gradients_leaf_to_root(s, g, ABA_ACCELERATION, -1.0)
     for j in range(s.v.shape[0]):
-        g.by_drive[j] = g.mu[j]
+        g.by_forcing[j] = g.mu[j]
     restore_mode(mode)
 
 
@@ -159,7 +159,7 @@ def helical_gradients(s, g, i, F, A, B, acceleration, sign):
     mu = g.mu[j]
     g.by_q[j] = sign * (by_q + s.dof[j, layout.STIFFNESS] * mu)
     g.by_v[j] = sign * (by_v + s.dof[j, layout.DAMPING] * mu)
-    g.by_drive[j] = (
+    g.by_forcing[j] = (
         dot6(screw, A) + s.dof[j, layout.ARMATURE] * mu
     )  # of inverse dynamics; forward dynamics writes its own
     if g.by_dof.shape[0] > 0:
@@ -182,7 +182,7 @@ def ball_gradients(s, g, i, F, A, B, acceleration, sign):
     w = sub6(load6(g.adjoint, i, at.VIRTUAL), ball_twist(s.tree, s.body, i, g.mu))
     turned = add6(add6(cross_force(a, A), cross_force(above, B)), cross_force(w, F))
     ball_effort(s.tree, s.body, i, scale6(-1.0, turned), g.by_q)
-    ball_effort(s.tree, s.body, i, A, g.by_drive)
+    ball_effort(s.tree, s.body, i, A, g.by_forcing)
     finish_freedoms(s, g, i, sign)
     return B
 
@@ -206,7 +206,7 @@ def compound_gradients(s, g, i, F, A, B, acceleration, sign):
         B = add6(B, scale6(s.v[j + d], T))
         by_q = dot6(load6(g.chain, j + d, at.CHAIN_ACCELERATION), T) + dot6(above, cross_force(screw, B))
         g.by_q[j + d] = by_q + dot6(load6(g.chain, j + d, at.CHAIN_VIRTUAL), cross_force(screw, F))
-        g.by_drive[j + d] = dot6(screw, A)
+        g.by_forcing[j + d] = dot6(screw, A)
         R = load9(g.chain, j + d, at.CHAIN_R)
         p = load3(g.chain, j + d, at.CHAIN_P)
         F, A, B = wrench_to_parent(R, p, F), wrench_to_parent(R, p, A), wrench_to_parent(R, p, B)
@@ -225,7 +225,7 @@ def finish_freedoms(s, g, i, sign):
         mu = g.mu[j + d]
         g.by_q[j + d] *= sign
         g.by_v[j + d] = sign * (g.by_v[j + d] + s.dof[j + d, layout.DAMPING] * mu)
-        g.by_drive[j + d] += s.dof[j + d, layout.ARMATURE] * mu
+        g.by_forcing[j + d] += s.dof[j + d, layout.ARMATURE] * mu
         if g.by_dof.shape[0] > 0:
             g.by_dof[j + d, layout.STIFFNESS] *= sign
             g.by_dof[j + d, layout.DAMPING] = sign * mu * s.v[j + d]

@@ -43,7 +43,7 @@ class Adjoint(NamedTuple):
     chain: Float2  # (nv, 30)
     by_q: Float1  # (nv,)
     by_v: Float1  # (nv,)
-    by_drive: Float1  # (nv,) efforts or accelerations
+    by_forcing: Float1  # (nv,) efforts or accelerations
     by_wrenches: Float2  # (n, 6), or (0, 6) where not asked for
     by_inertias: Float2  # (n, 10), or (0, 10) where not asked for
     by_dof: Float2  # (nv, 4) damping, stiffness, armature; or (0, 4)
@@ -55,7 +55,7 @@ class Tangent(NamedTuple):
 
     dq: Float1  # (nv,)
     dv: Float1  # (nv,)
-    drive: Float1  # (nv,) change of efforts or accelerations
+    forcing: Float1  # (nv,) change of efforts or accelerations
     dwrenches: Float2  # (n, 6) or (0, 6)
     dinertias: Float2  # (n, 10) or (0, 10)
     ddof: Float2  # (nv, 4) or (0, 4)
@@ -83,7 +83,7 @@ class Dense(NamedTuple):
 
     by_q: Float1  # (nv nv,)
     by_v: Float1  # (nv nv,)
-    by_drive: Float1  # (nv nv,)
+    by_forcing: Float1  # (nv nv,)
     world: Float2  # (n, 58)
     column: Float2  # (nv, 30)
     unit: Float1  # (nv,) zeros

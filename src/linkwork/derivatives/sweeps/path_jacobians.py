@@ -128,7 +128,7 @@ def rate_times(m, i, sigma):
 
 @inlined
 def fill_pairs(s, m, sign):
-    """sign · ∂τ/∂q and sign · ∂τ/∂v into `by_q`, `by_v`, and the mass matrix into `by_drive`; all zero before."""
+    """sign · ∂τ/∂q and sign · ∂τ/∂v into `by_q`, `by_v`, and the mass matrix into `by_forcing`; all zero before."""
     for i in range(s.tree.shape[0] - 1, -1, -1):
         j = s.tree[i, layout.V]
         for d in range(s.tree[i, layout.DOF]):
@@ -167,14 +167,14 @@ def fill_path(s, m, i, j, sign):
             own = k == i and (together or e == j)  # turns with the freedom itself
             m.by_q[nv * e + j] = sign * dot6(other, by_q if own else lifted)
             m.by_v[nv * e + j] = sign * dot6(other, by_v)
-            m.by_drive[nv * e + j] = dot6(other, U)
+            m.by_forcing[nv * e + j] = dot6(other, U)
             if not own:
                 x = load6(m.column, e, at.C_SIGMA)
                 below = turned[0] * x[0] + turned[1] * x[1] + turned[2] * x[2]
                 m.by_q[nv * j + e] = sign * (dot6(U, load6(m.column, e, at.C_BY_Q)) + below)
                 below = turned[0] * other[0] + turned[1] * other[1] + turned[2] * other[2]
                 m.by_v[nv * j + e] = sign * (dot6(U, load6(m.column, e, at.C_BY_V)) + below)
-                m.by_drive[nv * j + e] = m.by_drive[nv * e + j]
+                m.by_forcing[nv * j + e] = m.by_forcing[nv * e + j]
         k = s.tree[k, layout.PARENT]
 
 
@@ -187,7 +187,7 @@ def passive_pairs(s, m, i, sign):
     nv = s.v.shape[0]
     for d in range(nd):
         m.by_v[nv * (j + d) + j + d] += sign * s.dof[j + d, layout.DAMPING]
-        m.by_drive[nv * (j + d) + j + d] += s.dof[j + d, layout.ARMATURE]
+        m.by_forcing[nv * (j + d) + j + d] += s.dof[j + d, layout.ARMATURE]
         if kind == layout.HELICAL or kind == layout.COMPOUND:
             m.by_q[nv * (j + d) + j + d] += sign * s.dof[j + d, layout.STIFFNESS]
         else:

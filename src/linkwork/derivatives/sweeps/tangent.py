@@ -77,7 +77,7 @@ def inverse_tangent(primal, tangent):
 
 @inlined
 def changes_of_body(s, t, i, acceleration, accelerated):
-    """dV, da, f and df of body i. accelerated: whether `drive` holds changes of accelerations."""
+    """dV, da, f and df of body i. accelerated: whether `forcing` holds changes of accelerations."""
     twist = load6(s.work, i, TWIST)
     a = load6(s.work, i, acceleration)
     if s.tree[i, layout.KIND] == layout.COMPOUND:
@@ -135,7 +135,7 @@ def changes_through_joint(s, t, i, twist, a, accelerated):
     da = add6(twist_to_child(R, p, da), cross_motion(above, turn))
     da = add6(da, add6(cross_motion(dV, VJ), cross_motion(twist, dVJ)))
     if accelerated:
-        da = add6(da, joint_twist(s.tree, s.body, i, t.drive))
+        da = add6(da, joint_twist(s.tree, s.body, i, t.forcing))
     return dV, da
 
 
@@ -170,7 +170,7 @@ def changes_through_chain(s, t, i, acceleration, accelerated):
         da = add6(da, add6(cross_motion(dV, VJ), cross_motion(twist, dVJ)))
         a = add6(a, add6(scale6(s.qdd[j + d], screw), cross_motion(twist, VJ)))
         if accelerated:
-            da = add6(da, scale6(t.drive[j + d], screw))
+            da = add6(da, scale6(t.forcing[j + d], screw))
     return dV, da
 
 
@@ -190,7 +190,7 @@ def right_side(s, t, i):
     """The change of effort less what `passive_changes` left in `result`."""
     j = s.tree[i, layout.V]
     for d in range(s.tree[i, layout.DOF]):
-        t.result[j + d] = t.drive[j + d] - t.result[j + d]
+        t.result[j + d] = t.forcing[j + d] - t.result[j + d]
 
 
 @inlined
@@ -250,10 +250,10 @@ def hand_up(s, t, i, change, turned):
 
 @inlined
 def efforts(s, t, i, change):
-    """dτ of inverse dynamics; `drive` holds changes of accelerations here."""
+    """dτ of inverse dynamics; `forcing` holds changes of accelerations here."""
     j = s.tree[i, layout.V]
     if s.tree[i, layout.KIND] == layout.HELICAL:
-        t.result[j] += dot6(helical_twist(s.body, i), change) + s.dof[j, layout.ARMATURE] * t.drive[j]
+        t.result[j] += dot6(helical_twist(s.body, i), change) + s.dof[j, layout.ARMATURE] * t.forcing[j]
     else:
         efforts_general(s, t, i, change)
 
@@ -262,4 +262,4 @@ def efforts(s, t, i, change):
 def efforts_general(s, t, i, change):
     j = s.tree[i, layout.V]
     for d in range(s.tree[i, layout.DOF]):  # `rnea` keeps the columns of all joints but helical ones
-        t.result[j + d] += dot6(load6(s.dof_work, j + d, 0), change) + s.dof[j + d, layout.ARMATURE] * t.drive[j + d]
+        t.result[j + d] += dot6(load6(s.dof_work, j + d, 0), change) + s.dof[j + d, layout.ARMATURE] * t.forcing[j + d]

@@ -22,7 +22,7 @@ from linkwork.model import layout
 from linkwork.model.model import Model
 from linkwork.spatial.simd import LANES
 
-OUTPUTS = ("by_q", "by_v", "by_drive", "by_gravity", "by_wrenches", "by_inertias", "by_dof")
+OUTPUTS = ("by_q", "by_v", "by_forcing", "by_gravity", "by_wrenches", "by_inertias", "by_dof")
 
 
 class Workspace:
@@ -57,21 +57,23 @@ class Workspace:
         """Table for full matrices; the first three of its arrays are yet to be pointed to."""
         if self.dense is None:
             n, nv = model.n_bodies, model.nv
-            q, v, drive = (np.empty(nv**2) for _ in range(3))
+            q, v, forcing = (np.empty(nv**2) for _ in range(3))
             bundle = Dense(
-                q, v, drive, np.empty((n, at.WORLD_COLUMNS)), np.empty((nv, at.COLUMN_COLUMNS)), np.zeros(nv), np.empty(nv),
-                np.empty(LANES * nv), np.empty(ROW * n), np.empty(ROW * n),
+                q, v, forcing, np.empty((n, at.WORLD_COLUMNS)), np.empty((nv, at.COLUMN_COLUMNS)), np.zeros(nv),
+                np.empty(nv), np.empty(LANES * nv), np.empty(ROW * n), np.empty(ROW * n),
             )  # fmt: skip
             self.dense = bundle, describe(bundle)
         return self.dense[1]
 
-    def outputs(self, model: Model, asked: frozenset[str], drive: str) -> tuple[Any, FloatArray, dict[str, FloatArray]]:
+    def outputs(
+        self, model: Model, asked: frozenset[str], forcing: str
+    ) -> tuple[Any, FloatArray, dict[str, FloatArray]]:
         """Table for an adjoint sweep with fresh outputs, all in one piece of memory; that piece; the gradients by name.
 
-        asked: names of gradients. drive: the name of what forces the motion, effort or acceleration.
+        asked: names of gradients. forcing: the name of what forces the motion, effort or acceleration.
         """
         if asked not in self.layouts:
-            self.layouts[asked] = self._lay_out(model, asked, drive)
+            self.layouts[asked] = self._lay_out(model, asked, forcing)
         template, addresses, places, size = self.layouts[asked]
         memory = np.empty(size)
         found: dict[str, FloatArray] = {}
@@ -82,14 +84,14 @@ class Workspace:
             found[name] = part if column < 0 else part[:, column]
         return template + memory.ctypes.data * addresses, memory, found
 
-    def _lay_out(self, model: Model, asked: frozenset[str], drive: str) -> tuple[Any, Any, list[Any], int]:
+    def _lay_out(self, model: Model, asked: frozenset[str], forcing: str) -> tuple[Any, Any, list[Any], int]:
         """Template of the table, which of its entries are addresses of outputs, places of the gradients, and the size."""
         n, nv = model.n_bodies, model.nv
         dof = not asked.isdisjoint(DOF_COLUMNS)
         rows = {"by_wrenches": n * ("wrenches" in asked), "by_inertias": n * ("inertias" in asked), "by_dof": nv * dof}
         columns = {"by_wrenches": 6, "by_inertias": 10, "by_dof": layout.DOF_COLUMNS}
         shapes: dict[str, tuple[int, ...]] = {"by_gravity": (3,)}
-        shapes.update(dict.fromkeys(("by_q", "by_v", "by_drive"), (nv,)))
+        shapes.update(dict.fromkeys(("by_q", "by_v", "by_forcing"), (nv,)))
         shapes.update({name: (rows[name], columns[name]) for name in rows})
         made = {name: np.empty(shape) for name, shape in shapes.items()}
         bundle = Adjoint(weights=self.weights, mu=self.mu, adjoint=self.sweep, chain=self.chain, **made)
@@ -104,11 +106,11 @@ class Workspace:
         places = []
         for name in asked:
             column = DOF_COLUMNS.get(name, -1)
-            output = "by_dof" if column >= 0 else "by_drive" if name == drive else f"by_{name}"
+            output = "by_dof" if column >= 0 else "by_forcing" if name == forcing else f"by_{name}"
             places.append((name, *spans[output], column))
         return template, addresses, places, size
 
-    def tangent(self, given: dict[str, FloatArray], drive: str) -> tuple[Any, Tangent]:
+    def tangent(self, given: dict[str, FloatArray], forcing: str) -> tuple[Any, Tangent]:
         """Table for a tangent sweep along the given directions, and the arrays it points to."""
         if self.directions is None:
             nv = self.mu.shape[0]
@@ -117,7 +119,9 @@ class Workspace:
             bundle = Tangent(q, v, forced, *none, np.empty(3), self.sweep, self.chain, np.empty(nv))
             self.directions = bundle, describe(bundle)
         bundle, table = self.directions
-        for name, vector in (("q", bundle.dq), ("v", bundle.dv), (drive, bundle.drive), ("gravity", bundle.dgravity)):
+        for name, vector in (
+            ("q", bundle.dq), ("v", bundle.dv), (forcing, bundle.forcing), ("gravity", bundle.dgravity),
+        ):  # fmt: skip
             vector[:] = given.get(name, 0.0)
         dof = dof_rows(self.mu.shape[0], given)
         if "wrenches" in given or "inertias" in given or dof.size:

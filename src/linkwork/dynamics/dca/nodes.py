@@ -299,7 +299,7 @@ def store_cluster(x, node, Y, Z, d, lift1, lift2):
 
 @inlined
 def store_branch(phi, at, Y, d, lift, scratch):
-    """[K | Xᵀγ] of a branch: what its carrier sees of it."""
+    """[K | Xᵀγ] of a branch, as it acts on its carrier."""
     store_rows(scratch, 0, scale_rows(d, Y))
     K = transposed_product(scratch, 0, Y)
     store_rows(phi, at, sub_outer(K, negate6(lift), unit_lane(6)))

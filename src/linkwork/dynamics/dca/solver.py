@@ -37,7 +37,7 @@ def aligned_zeros(size: int) -> FloatArray:
 
 
 def available_threads() -> int:
-    """Cores that this process may use, at most as many as Numba is told to (NUMBA_NUM_THREADS)."""
+    """Cores that this process may use, at most as many as Numba is set to (NUMBA_NUM_THREADS)."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(cores, int(os.environ.get("NUMBA_NUM_THREADS") or cores))
 

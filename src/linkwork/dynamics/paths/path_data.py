@@ -27,9 +27,9 @@ class PathData(NamedTuple):
     gravity: Float1  # (3,)
     no_effort: Float1  # (nv,)  zero, but for the effort that is the cause of a response
     joint_response: Float1  # (nv,)  accelerations of the joints on the way down
-    way: Int1  # (512,)  the path down
+    descent: Int1  # (512,)  the path down
     path: Int1  # (512,)  the path up, and the change at each of its nodes
-    change: Float2  # (512, 12)  of the gap or of b; in a rigid stretch also of b1
+    bias_change: Float2  # (512, 12)  of the gap or of b; in a rigid stretch also of b1
     wrench: Float1  # (6,)  the cause of a response
 
 
@@ -47,9 +47,9 @@ def path_data(
     gravity: Float1,
 ) -> PathData:
     """Coefficients with memory for questions of one thread."""
-    way, path = (np.zeros(MAX_DEPTH, dtype=np.int64) for _ in range(2))
+    descent, path = (np.zeros(MAX_DEPTH, dtype=np.int64) for _ in range(2))
     no_effort, joint_response = np.zeros(effort_sum.size), np.zeros(effort_sum.size)
-    change = np.zeros((MAX_DEPTH, 12))
+    bias_change = np.zeros((MAX_DEPTH, 12))
     gravity = np.ascontiguousarray(gravity, dtype=np.float64)
     return PathData(
         nodes,
@@ -62,9 +62,9 @@ def path_data(
         gravity,
         no_effort,
         joint_response,
-        way,
+        descent,
         path,
-        change,
+        bias_change,
         np.zeros(6),
     )
 

@@ -41,9 +41,9 @@ def climb(table, start, b):
     b2 = b
     p = ZERO6
     if nodes[start, NODE_KIND] == BODY:
-        store6(d.change, 0, 0, b)
+        store6(d.bias_change, 0, 0, b)
     else:
-        store6(d.change, 0, 0, ZERO6)
+        store6(d.bias_change, 0, 0, ZERO6)
         b1, b2, p = push_through(table, start, ZERO6, ZERO6, ZERO6)
         clear_effort(d.tree, nodes[start, INDEX], d.no_effort)
     count, _, _, _ = climb_on(table, start, NO_NODE, b1, b2, p)
@@ -72,19 +72,19 @@ def climb_on(table, node, stop, b1, b2, p):
             else:
                 gap = negate6(b1)
                 b1 = ZERO6
-            store6(d.change, count, 0, gap)
+            store6(d.bias_change, count, 0, gap)
             b1, b2, p = push_through(table, up, gap, b1, b2)
-            store6(d.change, count, 6, b1)
+            store6(d.bias_change, count, 6, b1)
         elif kind == HANG:
             gap = negate6(b1)
-            store6(d.change, count, 0, gap)
+            store6(d.bias_change, count, 0, gap)
             b1, b2, p = push_through(table, up, gap, ZERO6, ZERO6)
         elif kind == BODY:
             b1 = negate6(times_block(d.node_data, d.block[up], p))
             b2 = b1
-            store6(d.change, count, 0, b1)
+            store6(d.bias_change, count, 0, b1)
         else:
-            store6(d.change, count, 0, ZERO6)
+            store6(d.bias_change, count, 0, ZERO6)
         count += 1
         node = up
         up = nodes[node, UP]
@@ -143,9 +143,9 @@ def push_solid(table, node, b1, b2):
 
 
 @inlined
-def clear_effort(tree, i, quiet):
+def clear_effort(tree, i, effort):
     for d in range(tree[i, DOF]):
-        quiet[tree[i, V] + d] = 0.0
+        effort[tree[i, V] + d] = 0.0
 
 
 @inlined
@@ -207,7 +207,7 @@ def descend(table, base, actual, target, count):
     steps = 0
     node = target
     while node >= 0:
-        d.way[steps] = node
+        d.descent[steps] = node
         steps += 1
         node = nodes[node, UP]
     a = base
@@ -215,10 +215,10 @@ def descend(table, base, actual, target, count):
     f2 = ZERO6
     shared = not actual
     for k in range(steps):
-        node = d.way[steps - 1 - k]
+        node = d.descent[steps - 1 - k]
         shared = shared and k < count and d.path[count - 1 - k] == node
         kind = nodes[node, NODE_KIND]
-        known = load6(d.change, count - 1 - k, 0) if shared else ZERO6
+        known = load6(d.bias_change, count - 1 - k, 0) if shared else ZERO6
         if actual:
             known = own_bias(d, node)
         if kind == JOIN:
@@ -230,11 +230,11 @@ def descend(table, base, actual, target, count):
                     if actual:
                         a = add6(a, flat6(d.node_data, at + SOLID_B))
                     elif shared:
-                        a = add6(a, load6(d.change, count - 1 - k, 6))
-                if k + 1 < steps and d.way[steps - 2 - k] == nodes[node, RIGHT]:
+                        a = add6(a, load6(d.bias_change, count - 1 - k, 6))
+                if k + 1 < steps and d.descent[steps - 2 - k] == nodes[node, RIGHT]:
                     a = into_lower(nodes, d.block, node, d.joint_data, d.node_data, a)
             if k + 1 < steps:
-                if d.way[steps - 2 - k] == nodes[node, LEFT]:
+                if d.descent[steps - 2 - k] == nodes[node, LEFT]:
                     f2 = back_on_upper(d, node, f)
                 else:
                     f1 = f
@@ -379,10 +379,10 @@ def update_bias(table, source):
         if kind == JOIN or kind == HANG:
             o = d.block[node] + (HANG_L if kind == HANG else JOIN_L) + L_BETA
             for r in range(6):
-                d.node_data[o + r] += d.change[k, r]
+                d.node_data[o + r] += d.bias_change[k, r]
             if kind == JOIN and is_solid(d.nodes, node):
                 for r in range(6):
-                    d.node_data[d.block[node] + JOIN_SOLID + SOLID_B + r] += d.change[k, 6 + r]
+                    d.node_data[d.block[node] + JOIN_SOLID + SOLID_B + r] += d.bias_change[k, 6 + r]
         elif kind == BODY and d.nodes[node, LEFT] >= 0:
             for r in range(6):
-                d.node_data[d.block[node] + 8 * r + 6] += d.change[k, r]
+                d.node_data[d.block[node] + 8 * r + 6] += d.bias_change[k, r]

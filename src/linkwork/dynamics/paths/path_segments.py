@@ -1,14 +1,14 @@
 """How k bodies respond to wrenches on each other, as a small tree of segments: made in O(k log(n/k)), asked in O(k).
 
-The paths of k bodies to the root of the assembly tree meet in at most k - 1 nodes. Between two *stations* (nodes of the
-bodies, and nodes where paths meet) a path is a chain of nodes, which are linear: a segment with bottom u and top t has
+The paths of k bodies to the root of the assembly tree meet in at most k - 1 nodes. Between two *junctions* (nodes of
+the bodies, and nodes where paths meet) a path is a chain of linear nodes: a segment with bottom u and top t has
 
     t = T u                  what goes up: wrenches of branches, changes of acceleration of clusters        (1)
     d_u = R u + Tᵀ d_t       what comes down: accelerations of their carriers, forces of their handles       (2)
 
 because joints respond to each other alike (J M⁻¹ Jᵀ is symmetric). T and R come from one climb and one descent of the
-segment for each number of u. Stations of bodies and of sums carry six numbers: a wrench up, an acceleration down. A
-station where two clusters are joined gets (c₁, g) from the upper one and (g, c₂) from the lower one, with g the change
+segment for each number of u. Junctions of bodies and of sums carry six numbers: a wrench up, an acceleration down. A
+junction where two clusters are joined gets (c₁, g) from the upper one and (g, c₂) from the lower one, with g the change
 of the gap that the joint has to close:
 
     u = (c₁, c₂) + N g       d_g = Nᵀ d_u - W g                                                              (3)
@@ -43,40 +43,40 @@ from linkwork.spatial.memory import load3, load6, load9
 from linkwork.spatial.simd import negate6
 from linkwork.spatial.vectors import ZERO6, add6, dot6, scale6, sub6, twist_to_child, unit6
 
-# The tree in words: first, per station, where it begins, counted from the start of the tree. A station: four integers, then
-# its matrices, row by row.
-N_ABOVE = 0  # number of the next station above; -1 at the last one
+# The tree in words: first, per junction, where it begins, counted from the start of the tree. A junction: 4 integers,
+# then its matrices, row by row.
+N_ABOVE = 0  # number of the next junction above; -1 at the last one
 N_ENTERS = 1  # how it enters the one above
 N_SIZE = 2  # numbers of u: 6, or 12 where two clusters are joined
-N_ROWS = 3  # rows of T: 6, 12, or none at the last station
+N_ROWS = 3  # rows of T: 6, 12, or none at the last junction
 N_R = 4  # R (size x size); then T (6 or 12 rows x size) unless it is the last; then N (12 x 6) and W (6 x 6) of a joint
 ADDS, AS_UPPER, AS_LOWER = 0, 1, 2  # N_ENTERS: to the wrench of a body or sum; to (c₁, g); to (g, c₂)
-SMALL_STATION = 1 + N_R + 36 + 72
-JOINT_STATION = 1 + N_R + 144 + 144 + 72 + 36
+SMALL_JUNCTION = 1 + N_R + 36 + 72
+JOINT_JUNCTION = 1 + N_R + 144 + 144 + 72 + 36
 
-# Numbers of a station while responses are worked out: what came in, u, d_u and d_g.
-IN_U, IN_G, AT_U, AT_D, AT_DG, STATION_STATE = 0, 12, 18, 30, 42, 48
+# Numbers of a junction while responses are worked out: what came in, u, d_u and d_g.
+IN_U, IN_G, AT_U, AT_D, AT_DG, JUNCTION_STATE = 0, 12, 18, 30, 42, 48
 
 
 def network_words(bodies: int) -> int:
     """Most words that the tree of so many bodies takes."""
-    return bodies * SMALL_STATION + max(0, bodies - 1) * JOINT_STATION
+    return bodies * SMALL_JUNCTION + max(0, bodies - 1) * JOINT_JUNCTION
 
 
 class Segments(NamedTuple):
-    """The stations on the paths of k bodies, children before parents."""
+    """The junctions on the paths of k bodies, children before parents."""
 
     node: Int1  # (s,)  in the assembly tree
-    above: Int1  # (s,)  the next station above; -1 at the last one
-    station: Int1  # (k,)  of each body
-    own: Float2  # (s, 144)  response of each station to itself, with all that is above
+    above: Int1  # (s,)  the next junction above; -1 at the last one
+    junction: Int1  # (k,)  of each body
+    own: Float2  # (s, 144)  response of each junction to itself, with all that is above
 
 
 segments_of = reader(Segments, PathData, PathUnion)
 
 
 def segments(nodes: IntArray, union: PathUnion) -> Segments:
-    """The stations of a union of paths. Cost: O(nodes of the union)."""
+    """The junctions of a union of paths. Cost: O(nodes of the union)."""
     meets = ((union.child >= 0).sum(axis=1) == 2) | np.isin(np.arange(union.node.size), union.place)
     places = np.flatnonzero(meets)
     number = {int(union.node[p]): k for k, p in enumerate(places)}
@@ -86,8 +86,8 @@ def segments(nodes: IntArray, union: PathUnion) -> Segments:
         while node >= 0 and node not in number:
             node = int(nodes[node, UP])
         above[k] = number.get(node, -1)
-    station = np.searchsorted(places, union.place).astype(np.int64)
-    return Segments(union.node[places].copy(), above, station, np.zeros((places.size, 144)))
+    junction = np.searchsorted(places, union.place).astype(np.int64)
+    return Segments(union.node[places].copy(), above, junction, np.zeros((places.size, 144)))
 
 
 # --------------------------------------------------------------------------------------------------------- making the tree
@@ -137,7 +137,7 @@ def last_before(nodes, node, stop):
 
 @routine
 def write_column(table, words, node, stop, enters, R, T, size, rows, c):
-    """Column c of R and T of the segment from a station to the one above: one climb, one descent."""
+    """Column c of R and T of the segment from a junction to the one above: one climb, one descent."""
     d = path_data_of(table)
     kind = d.nodes[node, NODE_KIND]
     e = unit6(c % 6)
@@ -187,7 +187,7 @@ def come_down(table, count):
     for k in range(count - 1, 0, -1):
         node = d.path[k]
         kind = d.nodes[node, NODE_KIND]
-        known = load6(d.change, k, 0)
+        known = load6(d.bias_change, k, 0)
         if kind == JOIN:
             f = join_force(d, node, f1, f2, known, d.no_effort)
             if d.path[k - 1] == d.nodes[node, LEFT]:
@@ -223,7 +223,7 @@ def write_joint(table, words, node, o):
 
 @inlined
 def entry(enters, half):
-    """Where the first or second six numbers of a segment's top come in at the station above."""
+    """Where the first or second six numbers of a segment's top come in at the junction above."""
     if enters == AS_UPPER:
         return IN_G if half else IN_U
     if enters == AS_LOWER:
@@ -233,7 +233,7 @@ def entry(enters, half):
 
 @inlined
 def leaves_at(enters, half):
-    """Where what comes down into them stands at the station above."""
+    """Where what comes down into them stands at the junction above."""
     if enters == AS_UPPER:
         return AT_DG if half else AT_D
     if enters == AS_LOWER:
@@ -275,17 +275,17 @@ def times_transposed(a, o, width, x):
 
 @routine
 def network_responses(words, start, count, state):
-    """Accelerations of all stations, equations (1) to (3).
+    """Accelerations of all junctions, equations (1) to (3).
 
-    state: STATION_STATE numbers per station; on entry IN_U has the wrenches on stations of bodies and everything else of
-    IN_U and IN_G is zero, on return AT_D has the accelerations. count: of stations. Cost: O(count).
+    state: JUNCTION_STATE numbers per junction; on entry IN_U has the wrenches on junctions of bodies and all else
+    of IN_U and IN_G is zero, on return AT_D has the accelerations. count: of junctions. Cost: O(count).
     """
     header = words.view(int64)
     for k in range(count):
         o = start + header[start + k]
-        s = k * STATION_STATE
+        s = k * JUNCTION_STATE
         size, rows, enters = header[o + N_SIZE], header[o + N_ROWS], header[o + N_ENTERS]
-        above = header[o + N_ABOVE] * STATION_STATE
+        above = header[o + N_ABOVE] * JUNCTION_STATE
         T = o + N_R + size * size
         u = six(state, s + IN_U)
         low = ZERO6
@@ -304,9 +304,9 @@ def network_responses(words, start, count, state):
             put6(state, at, add6(six(state, at), t))
     for k in range(count - 1, -1, -1):
         o = start + header[start + k]
-        s = k * STATION_STATE
+        s = k * JUNCTION_STATE
         size, rows, enters = header[o + N_SIZE], header[o + N_ROWS], header[o + N_ENTERS]
-        above = header[o + N_ABOVE] * STATION_STATE
+        above = header[o + N_ABOVE] * JUNCTION_STATE
         R, T = o + N_R, o + N_R + size * size
         u = six(state, s + AT_U)
         d = times(words, R, size, u)  # (2)
@@ -331,11 +331,11 @@ def network_responses(words, start, count, state):
 
 @routine
 def own_responses(words, start, own, E, M):
-    """How each station responds to itself, with all that is above it: own (s, 144), rows of its size; the last one first.
+    """How each junction responds to itself, with all that is above it: own (s, 144), rows of its size; last first.
 
         Z = R + Tᵀ Z_t T        Z_t of a joint's sides: Eᵀ Z E, less W on g, with u = E (c₁, g) or E (g, c₂)      (4)
 
-    E (12, 13), M (12, 12): scratch. Cost: O(stations).
+    E (12, 13), M (12, 12): scratch. Cost: O(junctions).
     """
     header = words.view(int64)
     for k in range(own.shape[0] - 1, -1, -1):
@@ -368,7 +368,7 @@ def own_responses(words, start, own, E, M):
 
 @routine
 def joint_side(words, o, enters, own, k, E, M):
-    """Z_t of equation (4): how the joint station k, at words[o], responds to one of its sides, into M (12, 12)."""
+    """Z_t of equation (4): how the joint junction k, at words[o], responds to one of its sides, into M (12, 12)."""
     header = words.view(int64)
     N = o + N_R + 144 + header[o + N_ROWS] * 12
     g = 6 if enters == AS_UPPER else 0  # where g stands in the side's numbers

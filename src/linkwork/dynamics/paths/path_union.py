@@ -41,7 +41,7 @@ class PathUnion(NamedTuple):
     node: Int1  # (u,)  ascending: children before parents
     child: Int2  # (u, 2)  places of the left and right child in `node`; -1: not on a path
     place: Int1  # (k,)  of the bodies' own nodes
-    change: Float2  # (u, 12)  as in PathData
+    bias_change: Float2  # (u, 12)  as in PathData
     state: Float2  # (u, 18)
 
 
@@ -109,12 +109,12 @@ def climb_together(table, wrenches):
     d = path_data_of(table)
     u = union_of(table)
     for k in range(u.node.shape[0]):
-        store6(u.change, k, 0, ZERO6)
+        store6(u.bias_change, k, 0, ZERO6)
     for k in range(u.place.shape[0]):
         w = load6(wrenches, k, 0)
         o = u.place[k]
         b = times_block(d.node_data, d.block[u.node[o]], w)
-        store6(u.change, o, 0, add6(load6(u.change, o, 0), b))
+        store6(u.bias_change, o, 0, add6(load6(u.bias_change, o, 0), b))
     for k in range(u.node.shape[0]):
         node = u.node[k]
         kind = d.nodes[node, NODE_KIND]
@@ -122,11 +122,11 @@ def climb_together(table, wrenches):
         right = u.child[k, 1]
         b1, b2, p = ZERO6, ZERO6, ZERO6
         if kind == BODY:
-            b1 = load6(u.change, k, 0)
+            b1 = load6(u.bias_change, k, 0)
             if left >= 0:
                 b1 = sub6(b1, times_block(d.node_data, d.block[node], load6(u.state, left, P)))
             b2 = b1
-            store6(u.change, k, 0, b1)
+            store6(u.bias_change, k, 0, b1)
         elif kind == JOIN:
             i = d.nodes[node, INDEX]
             gap = ZERO6
@@ -136,12 +136,12 @@ def climb_together(table, wrenches):
             if right >= 0:
                 gap = sub6(gap, load6(u.state, right, B1))
                 b2 = load6(u.state, right, B2)
-            store6(u.change, k, 0, gap)
+            store6(u.bias_change, k, 0, gap)
             b1, b2, p = push_through(table, node, gap, b1, b2)
-            store6(u.change, k, 6, b1)
+            store6(u.bias_change, k, 6, b1)
         elif kind == HANG:
             gap = negate6(load6(u.state, left, B1))
-            store6(u.change, k, 0, gap)
+            store6(u.bias_change, k, 0, gap)
             b1, b2, p = push_through(table, node, gap, ZERO6, ZERO6)
         else:
             if left >= 0:
@@ -171,7 +171,7 @@ def descend_together(table, actual):
         kind = d.nodes[node, NODE_KIND]
         left = u.child[k, 0]
         right = u.child[k, 1]
-        known = own_bias(d, node) if actual else load6(u.change, k, 0)
+        known = own_bias(d, node) if actual else load6(u.bias_change, k, 0)
         a = load6(u.state, k, A)
         f1 = load6(u.state, k, F1)
         f2 = load6(u.state, k, F2)
@@ -182,7 +182,7 @@ def descend_together(table, actual):
                 if not is_solid(d.nodes, d.nodes[node, UP]):
                     at = d.block[node] + JOIN_SOLID
                     a = response_of_stretch(d.node_data, at, f1, f2)
-                    a = add6(a, flat6(d.node_data, at + SOLID_B) if actual else load6(u.change, k, 6))
+                    a = add6(a, flat6(d.node_data, at + SOLID_B) if actual else load6(u.bias_change, k, 6))
                 below = into_lower(d.nodes, d.block, node, d.joint_data, d.node_data, a)
             if left >= 0:
                 hand_down(u.state, left, a, f1, back_on_upper(d, node, f))

@@ -1,4 +1,4 @@
-"""What joints carry, and joints that are told how to move: reactions and hybrid dynamics, by divide and conquer."""
+"""What joints carry, and joints whose motion is given: reactions and hybrid dynamics, by divide and conquer."""
 
 from __future__ import annotations
 

@@ -101,13 +101,13 @@ def compound_basis(tree, dof, i, S, B, o, E, a):
         for k in range(6):
             a[r, 8 + k] = 1.0 if r == k else 0.0
     for d in range(nd):
-        whole = 0.0
+        total = 0.0
         for r in range(6):
-            whole += a[r, d] * a[r, d]
+            total += a[r, d] * a[r, d]
         tail = 0.0
         for r in range(d, 6):
             tail += a[r, d] * a[r, d]
-        if not tail > SINGULAR * SINGULAR * whole:
+        if not tail > SINGULAR * SINGULAR * total:
             return False
         norm = math.sqrt(tail)
         head = a[d, d]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork.core.arrays import FloatArray
-from linkwork.core.checks import numbers, shown, whole
+from linkwork.core.checks import integer, numbers, shown
 from linkwork.core.messages.describe import described, tabled
 from linkwork.errors import StateError
 
@@ -32,7 +32,7 @@ class Reading(NamedTuple):
 class Device(Protocol):
     """A hand's device. Both calls must return at once: a device that has to wait does so in a thread of its own.
 
-    A device that moves by itself may have a method `follow(clock)`: it gets a function that tells the time [s] of the
+    A device that moves by itself may have a method `follow(clock)`: it gets a function that returns the time [s] of the
     session, which is virtual where a session runs without a real clock.
     """
 
@@ -45,7 +45,7 @@ class Device(Protocol):
 
 @described
 class Pointer:
-    """A device moved from outside, as by the mouse of a viewer; it keeps the force for whoever shows it.
+    """A device moved from outside, as by the mouse of a viewer; it keeps the force to be shown.
 
     force, torque: last ones written [N, N·m], shape (3,).
     """
@@ -59,7 +59,7 @@ class Pointer:
         """Puts the device somewhere [m], and turns it (quaternion w, x, y, z) if a rotation is given."""
         x = place(position, "position")
         turned = self._reading.rotation if rotation is None else unit_quaternion(rotation)
-        self._reading = Reading(x, turned, whole(buttons, 0, "buttons"))
+        self._reading = Reading(x, turned, integer(buttons, 0, "buttons"))
 
     def read(self) -> Reading:
         return self._reading

@@ -70,9 +70,9 @@ class HumanHand:
             return
         steps = max(1, math.ceil(duration / LONGEST_STEP))
         h = duration / steps
-        resistance = self.mass + h * self.damping + h * h * self.stiffness
+        effective_inertia = self.mass + h * self.damping + h * h * self.stiffness
         for _ in range(steps):
             self._now += h
             pull = self.stiffness * (self._path_at(max(0.0, self._now - self.delay)) - self.position) + self.force
-            self.velocity = (self.mass * self.velocity + h * pull) / resistance
+            self.velocity = (self.mass * self.velocity + h * pull) / effective_inertia
             self.position = self.position + h * self.velocity

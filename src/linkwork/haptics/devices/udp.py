@@ -15,7 +15,7 @@ import struct
 import numpy as np
 
 from linkwork.core.arrays import FloatArray
-from linkwork.core.checks import shown, whole
+from linkwork.core.checks import integer, shown
 from linkwork.core.messages.describe import described
 from linkwork.errors import StateError
 from linkwork.haptics.devices.device import Reading
@@ -37,7 +37,7 @@ class UdpDevice:
     def __init__(self, address: tuple[str, int] = ("127.0.0.1", 0)):
         if not (isinstance(address, tuple) and len(address) == 2 and isinstance(address[0], str)):
             raise StateError(f'address must be a pair such as ("127.0.0.1", 0), not {shown(address)}.')
-        if whole(address[1], 0, "the port of a device") > LAST_PORT:
+        if integer(address[1], 0, "the port of a device") > LAST_PORT:
             raise StateError(f"the port of a device is {address[1]}; ports go up to {LAST_PORT}.")
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         try:

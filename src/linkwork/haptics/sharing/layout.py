@@ -3,9 +3,9 @@
 One array of 8-byte words, little-endian as the processor has them: float64, or int64 where the comment says integer. Times
 are integers, nanoseconds of CLOCK_MONOTONIC. docs/haptics.md has the same as a table.
 
-A *post* is a place where one writer publishes messages that many readers read whole (`seqlock`): word 0 the buffer that was
-written last (integer), words 1 and 2 the sequence numbers of the two buffers (integers, odd while being written), from word
-8 on the two buffers, one after the other.
+A *mailbox* is a place where one writer publishes messages that many readers read whole (`seqlock`): word 0 the buffer
+that was written last (integer), words 1 and 2 the sequence numbers of the two buffers (integers, odd while being
+written), from word 8 on the two buffers, one after the other.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from linkwork.dynamics.paths.path_segments import network_words
 
 MAGIC = 0x4C_57_48_41_50_54_49_43  # "LWHAPTIC"
 LAYOUT = 2  # changes whenever a word moves
-HANDS = 64  # at most, in one session
+GRASPS = 64  # at most, in one session
 
 # -------------------------------------------------------------------------------------------------- header, all integers
-H_MAGIC, H_LAYOUT, H_HANDS, H_WORDS = 0, 1, 2, 3
+H_MAGIC, H_LAYOUT, H_GRASPS, H_WORDS = 0, 1, 2, 3
 H_STOP = 4  # not 0: the coupling loop ends
 H_RUNS = 5  # 1 while the coupling loop runs
 H_PERIOD = 6  # [ns] of the coupling loop
-H_SPIN = 7  # [ns] before a tick that the loop waits with the processor in hand
+H_SPIN = 7  # [ns] before a tick, in which the loop busy-waits
 H_TICKS = 8  # of the coupling loop so far
 H_MISSED = 9  # ticks that came a whole period late or more
 H_RETRIES = 10  # readings that met the writer and began anew
 H_LAST_TICK = 11  # time of the last tick
 HEADER = 64
 
-# ----------------------------------------------------------------------------------------------------------------- posts
+# ------------------------------------------------------------------------------------------------------------ mailboxes
 P_LATEST, P_SEQUENCE, P_BUFFERS = 0, 1, 8
 
 # -------------------------------------------------------------------- snapshot: from the simulation to the coupling loop
@@ -36,10 +36,10 @@ S_TIME = 0  # when it was written (integer)
 S_COUNT = 1  # hands in it (integer)
 S_SIM_TIME = 2  # [s] of the simulation
 S_WORDS = 3  # of the whole snapshot (integer)
-S_STATIONS = 4  # of the tree of segments (integer), which stands behind the records: `paths.path_segments`
+S_JUNCTIONS = 4  # of the tree of segments (integer), which stands behind the records: `paths.path_segments`
 S_ROWS = 5  # rows of constraints (integer), behind the tree: 6 numbers for each hand in each row
 S_AT_ROWS = 6  # the word at which they begin (integer)
-S_HANDS = 8  # from here on one record per hand
+S_GRASPS = 8  # from here on one record per hand
 
 # Record of a hand. Vectors and matrices refer to the axes of the world and to the point that is held.
 R_SLOT = 0  # its places for device and output (integer)
@@ -61,16 +61,16 @@ R_PASSIVE = 47  # 1: the hand gets no energy that the coupling would not have gi
 R_HOLD = 48  # [s] for which the simulation holds a force
 R_DRIFT = 49  # 6: acceleration of the body and of the point without hands [rad/s², m/s²]
 R_YIELD = 56  # 36: how much of a force is left when the body yields to it within R_HOLD, row by row
-R_STATION = 92  # the station of its body in the tree (integer)
+R_JUNCTION = 92  # the junction of its body in the tree (integer)
 R_ALLOWANCE = 93  # [J] that the hand may get beyond what the coupling would have given, in the device's units
 R_INTO = 96  # 36: wrench at the point held, axes of the world → about the body's origin, in its frame
 R_OUT = 132  # 36: acceleration of the body, in its frame → inertia times it, at the point held, axes of the world
 RECORD = 168
 FEEL_REACTIONS, FEEL_SPRING = 0, 1
 
-MOST_ROWS = 6 * HANDS  # what constraints do to so many hands has no more independent rows
-SNAPSHOT_WORDS = S_HANDS + HANDS * RECORD + network_words(HANDS) + MOST_ROWS * 6 * HANDS
-STATIONS = 2 * HANDS  # at most
+MOST_ROWS = 6 * GRASPS  # what constraints do to so many hands has no more independent rows
+SNAPSHOT_WORDS = S_GRASPS + GRASPS * RECORD + network_words(GRASPS) + MOST_ROWS * 6 * GRASPS
+JUNCTIONS = 2 * GRASPS  # at most
 
 # --------------------------------------------------------------------------- reading: from a device to the coupling loop
 D_TIME = 0  # when it was read (integer)
@@ -105,7 +105,7 @@ LONGEST = BINS
 T_TICK, T_INTERVAL, T_AGE = 0, 1, 2  # work of a tick; time between ticks; age of the snapshot used
 HISTOGRAMS = 3
 
-# ------------------------------------------------------------------------- what the coupling loop remembers of each slot
+# ---------------------------------------------------------------------------- what the coupling loop keeps of each slot
 M_GRASP, M_ENERGY, M_LEAST, M_MOST, M_RELEASED, M_FELT, M_POSITION, M_TURN = 0, 1, 2, 3, 4, 5, 11, 14
 M_SPRING, M_PULL, M_TIME = (
     18,
@@ -116,16 +116,16 @@ M_MOVED, M_TURNED = 26, 29  # way and turn of the hand between the last two tick
 MEMORY_WORDS = 32
 
 
-def post_words(message: int) -> int:
+def mailbox_words(message: int) -> int:
     return P_BUFFERS + 2 * message
 
 
 SNAPSHOT = HEADER
-READINGS = SNAPSHOT + post_words(SNAPSHOT_WORDS)  # one post per slot
-OUTPUTS = READINGS + HANDS * post_words(READING_WORDS)
-STATISTICS = OUTPUTS + HANDS * post_words(OUTPUT_WORDS)
+READINGS = SNAPSHOT + mailbox_words(SNAPSHOT_WORDS)  # one mailbox per slot
+OUTPUTS = READINGS + GRASPS * mailbox_words(READING_WORDS)
+STATISTICS = OUTPUTS + GRASPS * mailbox_words(OUTPUT_WORDS)
 REMEMBERED = STATISTICS + HISTOGRAMS * HISTOGRAM
-WORDS = REMEMBERED + HANDS * MEMORY_WORDS
+WORDS = REMEMBERED + GRASPS * MEMORY_WORDS
 
-READING_POST = post_words(READING_WORDS)
-OUTPUT_POST = post_words(OUTPUT_WORDS)
+READING_POST = mailbox_words(READING_WORDS)
+OUTPUT_POST = mailbox_words(OUTPUT_WORDS)

@@ -48,9 +48,9 @@ def _map(path: Path) -> FloatArray:
 
 
 def sign(memory: FloatArray) -> None:
-    """Writes what tells this memory from others."""
+    """Writes what distinguishes this memory from others."""
     words = memory.view(np.int64)
-    words[[at.H_MAGIC, at.H_LAYOUT, at.H_HANDS, at.H_WORDS]] = at.MAGIC, at.LAYOUT, at.HANDS, at.WORDS
+    words[[at.H_MAGIC, at.H_LAYOUT, at.H_GRASPS, at.H_WORDS]] = at.MAGIC, at.LAYOUT, at.GRASPS, at.WORDS
 
 
 class Output:
@@ -58,8 +58,8 @@ class Output:
 
     def __init__(self, memory: FloatArray, slot: int):
         self.words = np.zeros(at.OUTPUT_WORDS)
-        post = at.OUTPUTS + slot * at.OUTPUT_POST
-        if read_message(memory, post, at.OUTPUT_WORDS, self.words) < 0:
+        mailbox = at.OUTPUTS + slot * at.OUTPUT_POST
+        if read_message(memory, mailbox, at.OUTPUT_WORDS, self.words) < 0:
             self.words[:] = 0.0
 
     def integer(self, word: int) -> int:

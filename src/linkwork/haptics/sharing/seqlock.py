@@ -1,4 +1,4 @@
-"""A post between loops: one writer publishes whole messages, readers read the last one whole, and no loop waits.
+"""A mailbox between loops: one writer publishes whole messages, readers read the last one whole, and no loop waits.
 
 Two buffers, each with a sequence number that is odd while it is written. The writer always takes the buffer that was not
 written last; so a reader is disturbed only by a writer that publishes two messages while it reads one, and reads again.
@@ -21,47 +21,47 @@ MOST_TRIES = 1000  # a writer would have to publish two messages during every on
 
 
 @inlined
-def publish(memory, post, room, message, words):
-    """Writes the first `words` of `message` into the post at `post`, whose buffers have `room` words."""
-    buffer = 1 - load_integer(memory, post + P_LATEST)
-    sequence = load_integer(memory, post + P_SEQUENCE + buffer)
-    store_integer(memory, post + P_SEQUENCE + buffer, sequence + 1)
+def publish(memory, mailbox, room, message, words):
+    """Writes the first `words` of `message` into the mailbox at `mailbox`, whose buffers have `room` words."""
+    buffer = 1 - load_integer(memory, mailbox + P_LATEST)
+    sequence = load_integer(memory, mailbox + P_SEQUENCE + buffer)
+    store_integer(memory, mailbox + P_SEQUENCE + buffer, sequence + 1)
     fence_before_writes()
-    first = post + P_BUFFERS + buffer * room
+    first = mailbox + P_BUFFERS + buffer * room
     for k in range(words):
         store_word(memory, first + k, message[k])
-    store_integer(memory, post + P_SEQUENCE + buffer, sequence + 2)
-    store_integer(memory, post + P_LATEST, buffer)
+    store_integer(memory, mailbox + P_SEQUENCE + buffer, sequence + 2)
+    store_integer(memory, mailbox + P_LATEST, buffer)
 
 
 @inlined
-def read(memory, post, room, message, words):
+def read(memory, mailbox, room, message, words):
     """Reads the first `words` of the last message into `message`; returns how often it began anew, -1 if never whole."""
     for k in range(MOST_TRIES):
-        buffer = load_integer(memory, post + P_LATEST) & 1
-        before = load_integer(memory, post + P_SEQUENCE + buffer)
+        buffer = load_integer(memory, mailbox + P_LATEST) & 1
+        before = load_integer(memory, mailbox + P_SEQUENCE + buffer)
         # A buffer that was written but not announced yet is not read: the next reader would find an older message.
-        if before & 1 != 0 or load_integer(memory, post + P_LATEST) != buffer:
+        if before & 1 != 0 or load_integer(memory, mailbox + P_LATEST) != buffer:
             continue
-        first = post + P_BUFFERS + buffer * room
+        first = mailbox + P_BUFFERS + buffer * room
         for word in range(words):
             message[word] = load_word(memory, first + word)
         fence_after_reads()
-        if load_integer(memory, post + P_SEQUENCE + buffer) == before:
+        if load_integer(memory, mailbox + P_SEQUENCE + buffer) == before:
             return k
     return -1
 
 
 @kernel
-def publish_message(memory, post, room, message):
+def publish_message(memory, mailbox, room, message):
     """For Python: publishes all of `message`."""
-    publish(memory, post, room, message, message.shape[0])
+    publish(memory, mailbox, room, message, message.shape[0])
 
 
 @kernel
-def read_message(memory, post, room, message):
+def read_message(memory, mailbox, room, message):
     """For Python: reads all of `message`; returns how often it began anew, or -1."""
-    return read(memory, post, room, message, message.shape[0])
+    return read(memory, mailbox, room, message, message.shape[0])
 
 
 # ------------------------------------------------------------------------------------------------------------- its proof

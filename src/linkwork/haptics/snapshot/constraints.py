@@ -153,7 +153,7 @@ class Constraints:
 def _rows_of_loops(system: LoopSystem) -> Rows:
     plan = system.plan
     ends = np.repeat(plan.ends, [r.stop - r.start for r in plan.rows], axis=0)
-    where = np.repeat(plan.where, [r.stop - r.start for r in plan.rows], axis=0)
+    where = np.repeat(plan.end_body, [r.stop - r.start for r in plan.rows], axis=0)
     blocks = system.C.reshape(plan.count, plan.bodies.size, 6)
     every = np.arange(plan.count)
     on = np.stack([blocks[every, where[:, side]] for side in range(2)], axis=1)

@@ -119,7 +119,7 @@ def rows_of_limits(model: Model, contact: ContactState, source: Source, h: float
         parent = int(tree[i, PARENT])
         S = source.subspace(i)  # (dof, 6)
         F = np.linalg.pinv(S)[:, place - int(tree[i, V])] * (1.0 if side == 0 else -1.0)  # S F: one at this coordinate
-        R, p = source.hinge(i)
+        R, p = source.joint_pose(i)
         f = R @ F[3:]
         back = -np.concatenate([R @ F[:3] + np.cross(p, f), f])
         effort = float(limit_impulse[place, side]) / h

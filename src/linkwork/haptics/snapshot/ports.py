@@ -21,7 +21,7 @@ from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.bundles import Float1, Float2, Int1, reader
 from linkwork.core.jit import inlined, kernel
 from linkwork.dynamics.paths.path_data import path_data_of
-from linkwork.dynamics.paths.path_segments import STATION_STATE, own_responses, segments_of, write_network
+from linkwork.dynamics.paths.path_segments import JUNCTION_STATE, own_responses, segments_of, write_network
 from linkwork.dynamics.paths.path_union import accelerate_together
 from linkwork.haptics.sharing import layout
 from linkwork.haptics.tick.responses import hand_acceleration, hand_responses, row_of
@@ -45,14 +45,14 @@ class Ports(NamedTuple):
     acceleration: Float2  # (k, 6)  of the bodies without the hands, gravity's pull included
     mobility: Float2  # (6 k, 6)  acceleration of each point, and its body, for unit wrenches at it: axes of the world
     message: Float1  # the snapshot, into which records and the tree of segments are written
-    state: Float1  # (n,)  scratch of responses: wrenches on the bodies, stations, rows
+    state: Float1  # (n,)  scratch of responses: wrenches on the bodies, junctions, rows
     E: Float2  # (12, 13)  scratch
     M: Float2  # (12, 12)  scratch
 
 
 ports_of = reader(Ports)
-AT_WRENCH, AT_STATE = 0, 6 * layout.HANDS  # in `state`
-AT_ROWS = AT_STATE + STATION_STATE * layout.STATIONS
+AT_WRENCH, AT_STATE = 0, 6 * layout.GRASPS  # in `state`
+AT_ROWS = AT_STATE + JUNCTION_STATE * layout.JUNCTIONS
 
 
 def make_ports(body: FloatArray, bodies: IntArray, leaf: IntArray, at: FloatArray, message: FloatArray) -> Ports:
@@ -101,7 +101,7 @@ def place_port(p, h):
     point = add3(matvec3(R, at), load3(p.pose, h, 9))
     spin = matvec3(R, angular(twist))
     velocity = matvec3(R, add3(linear(twist), cross3(angular(twist), at)))
-    o = layout.S_HANDS + h * layout.RECORD
+    o = layout.S_GRASPS + h * layout.RECORD
     for k in range(3):
         p.message[o + layout.R_POINT + k] = point[k]
         p.message[o + layout.R_TWIST + k] = spin[k]
@@ -113,7 +113,7 @@ def place_port(p, h):
 @inlined
 def write_frames(p, h):
     """Into the record: what turns a wrench at the point held into the body's frame, and an acceleration into its force."""
-    o = layout.S_HANDS + h * layout.RECORD
+    o = layout.S_GRASPS + h * layout.RECORD
     inertia = load10(p.body, p.bodies[h], INERTIA)
     for c in range(6):
         w = to_body(p, h, unit6(c))
@@ -136,12 +136,12 @@ def find_responses(table, ports):
     for h in range(count):
         place_port(p, h)
         write_frames(p, h)
-        integers[layout.S_HANDS + h * layout.RECORD + layout.R_STATION] = s.station[h]
-    start = layout.S_HANDS + count * layout.RECORD
+        integers[layout.S_GRASPS + h * layout.RECORD + layout.R_JUNCTION] = s.junction[h]
+    start = layout.S_GRASPS + count * layout.RECORD
     words = write_network(table, p.message, start)
     own_responses(p.message, start, s.own, p.E, p.M)
     accelerate_together(table, p.acceleration)
-    integers[layout.S_COUNT], integers[layout.S_STATIONS], integers[layout.S_ROWS] = count, s.node.shape[0], 0
+    integers[layout.S_COUNT], integers[layout.S_JUNCTIONS], integers[layout.S_ROWS] = count, s.node.shape[0], 0
     integers[layout.S_AT_ROWS] = integers[layout.S_WORDS] = start + words
 
 
@@ -167,7 +167,7 @@ def write_responses(table, ports):
             p.state[AT_WRENCH + 6 * h + k] = p.applied[h, k]
     hand_responses(p.message, p.state, AT_WRENCH, AT_STATE, AT_ROWS)
     for h in range(p.bodies.shape[0]):
-        o = layout.S_HANDS + h * layout.RECORD
+        o = layout.S_GRASPS + h * layout.RECORD
         by_hands = hand_acceleration(p.message, p.state, h, AT_STATE, AT_ROWS)
         a = sub6(load6(p.acceleration, h, 0), by_hands)
         store6(p.acceleration, h, 0, a)
@@ -187,7 +187,7 @@ def write_responses(table, ports):
 @inlined
 def own_response(p, s, h, w):
     """Acceleration of the body that hand h holds for a wrench on it, constraints included."""
-    own = s.own[s.station[h]]
+    own = s.own[s.junction[h]]
     a = ZERO6
     for c in range(6):
         a = add6(a, scale6(w[c], (own[c], own[6 + c], own[12 + c], own[18 + c], own[24 + c], own[30 + c])))

@@ -48,7 +48,7 @@ class Source(Protocol):
     def acceleration(self, body: int) -> FloatArray:
         """Of a body that carries loads, in a world that accelerates by -g, shape (6,)."""
 
-    def hinge(self, body: int) -> tuple[FloatArray, FloatArray]:
+    def joint_pose(self, body: int) -> tuple[FloatArray, FloatArray]:
         """Rotation (3, 3) and place (3,) [m] of a body in its parent."""
 
     def subspace(self, body: int) -> FloatArray:
@@ -77,7 +77,7 @@ class PathSource:
     def acceleration(self, body: int) -> FloatArray:
         return np.array(actual_acceleration(self._table, int(self.leaf_of(np.array([body]))[0])))
 
-    def hinge(self, body: int) -> tuple[FloatArray, FloatArray]:
+    def joint_pose(self, body: int) -> tuple[FloatArray, FloatArray]:
         row = self.paths.joint_data[body]
         return row[H_R : H_R + 9].reshape(3, 3), row[H_P : H_P + 3]
 

@@ -54,7 +54,7 @@ def share_left(age, watchdog, fade):
 @routine
 def pull(memory, scratch, h, now):
     """The wrench of hand h of the snapshot on its body, equation (1), into the scratch; with its gain."""
-    r = layout.S_HANDS + h * layout.RECORD
+    r = layout.S_GRASPS + h * layout.RECORD
     words = scratch.view(int64)
     slot = words[r + layout.R_SLOT]
     reading = scratch[AT_READING : AT_READING + layout.READING_WORDS]
@@ -128,7 +128,7 @@ def what_is_left(scratch, o, torque, force):
 @routine
 def feel(memory, scratch, h, now):
     """What hand h feels, equation (2), as its output; and the energy that its device gave it."""
-    r = layout.S_HANDS + h * layout.RECORD
+    r = layout.S_GRASPS + h * layout.RECORD
     words = scratch.view(int64)
     slot = words[r + layout.R_SLOT]
     output = scratch[AT_OUTPUT : AT_OUTPUT + layout.OUTPUT_WORDS]
@@ -182,7 +182,7 @@ def couple(memory, scratch, now):
     again = read_snapshot(memory, scratch)
     if again > 0:
         store_integer(memory, layout.H_RETRIES, load_integer(memory, layout.H_RETRIES) + again)
-    count = min(max(words[layout.S_COUNT], 0), layout.HANDS)
+    count = min(max(words[layout.S_COUNT], 0), layout.GRASPS)
     for h in range(count):
         pull(memory, scratch, h, now)
     for k in range(6 * count):
@@ -198,11 +198,11 @@ def couple(memory, scratch, now):
 @inlined
 def read_snapshot(memory, scratch):
     """The last snapshot into the scratch: its first words say how many there are. One that says nonsense has no hands."""
-    start = scratch[: layout.S_HANDS]
-    again = read(memory, layout.SNAPSHOT, layout.SNAPSHOT_WORDS, start, layout.S_HANDS)
+    start = scratch[: layout.S_GRASPS]
+    again = read(memory, layout.SNAPSHOT, layout.SNAPSHOT_WORDS, start, layout.S_GRASPS)
     words = scratch.view(int64)
-    for _ in range(layout.HANDS):
-        count = min(max(words[layout.S_WORDS], layout.S_HANDS), layout.SNAPSHOT_WORDS)
+    for _ in range(layout.GRASPS):
+        count = min(max(words[layout.S_WORDS], layout.S_GRASPS), layout.SNAPSHOT_WORDS)
         more = read(memory, layout.SNAPSHOT, layout.SNAPSHOT_WORDS, scratch, count)
         again += max(more, 0)
         if words[layout.S_WORDS] <= count:

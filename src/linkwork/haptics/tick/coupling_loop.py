@@ -21,7 +21,7 @@ def count_time(memory, histogram, duration):
 
 @kernel
 def run_coupling(memory, scratch):
-    """The loop: ticks at the period of the header until told to stop. Holds no interpreter lock and makes no memory."""
+    """The loop: ticks at the period of the header until H_STOP is set. Takes no interpreter lock, makes no memory."""
     store_integer(memory, layout.H_RUNS, 1)
     period = load_integer(memory, layout.H_PERIOD)
     spin = load_integer(memory, layout.H_SPIN)

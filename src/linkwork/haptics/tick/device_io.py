@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from linkwork.core.arrays import FloatArray
-from linkwork.core.checks import shown, whole
+from linkwork.core.checks import integer, shown
 from linkwork.errors import StateError
 from linkwork.haptics.devices.device import Device, Reading, place, unit_quaternion
 from linkwork.haptics.sharing import layout as at
@@ -34,7 +34,7 @@ class DeviceIO:
             raise StateError(f"read() of a device returned {shown(reading)}; it must return a Reading.")
         x = np.array(place(reading.position, "the position that a device read"))
         q = np.array(unit_quaternion(reading.rotation))
-        buttons = whole(reading.buttons, 0, "the buttons that a device read")
+        buttons = integer(reading.buttons, 0, "the buttons that a device read")
         self._estimate(now, x, q)
         message = self._message
         message[at.D_POSITION : at.D_POSITION + 3], message[at.D_QUATERNION : at.D_QUATERNION + 4] = x, q

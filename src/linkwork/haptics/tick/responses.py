@@ -6,7 +6,7 @@ a = K w - Gᵀ G w        K w by the tree of segments, G by the rows of constrai
 from numba import int64  # what kernels see words as
 
 from linkwork.core.jit import inlined, routine
-from linkwork.dynamics.paths.path_segments import AT_D, AT_U, IN_U, STATION_STATE, network_responses, put6, six, times
+from linkwork.dynamics.paths.path_segments import AT_D, AT_U, IN_U, JUNCTION_STATE, network_responses, put6, six, times
 from linkwork.haptics.sharing import layout
 from linkwork.spatial.vectors import add6, dot6, scale6, sub6
 
@@ -22,21 +22,21 @@ def row_of(words, r, h):
 def hand_responses(words, work, wrench, state, rows):
     """Works out the responses to wrenches at the points held, axes of the world: work[wrench:], six numbers per hand.
 
-    They are turned into the bodies' frames in place. state, rows: where stations and rows of constraints stand in `work`.
-    Cost: O(hands (1 + rows)).
+    They are turned into the bodies' frames in place. state, rows: where junctions and rows of constraints stand in
+    `work`. Cost: O(hands (1 + rows)).
     """
     integers = words.view(int64)
-    count, stations = integers[layout.S_COUNT], integers[layout.S_STATIONS]
-    for k in range(stations):
+    count, junctions = integers[layout.S_COUNT], integers[layout.S_JUNCTIONS]
+    for k in range(junctions):
         for e in range(AT_U):
-            work[state + STATION_STATE * k + e] = 0.0
+            work[state + JUNCTION_STATE * k + e] = 0.0
     for h in range(count):
-        o = layout.S_HANDS + h * layout.RECORD
+        o = layout.S_GRASPS + h * layout.RECORD
         w = times(words, o + layout.R_INTO, 6, six(work, wrench + 6 * h))
         put6(work, wrench + 6 * h, w)
-        at = state + STATION_STATE * integers[o + layout.R_STATION] + IN_U
+        at = state + JUNCTION_STATE * integers[o + layout.R_JUNCTION] + IN_U
         put6(work, at, add6(six(work, at), w))
-    network_responses(words, layout.S_HANDS + count * layout.RECORD, stations, work[state:])
+    network_responses(words, layout.S_GRASPS + count * layout.RECORD, junctions, work[state:])
     for r in range(integers[layout.S_ROWS]):
         x = 0.0
         for h in range(count):
@@ -48,7 +48,7 @@ def hand_responses(words, work, wrench, state, rows):
 def hand_acceleration(words, work, h, state, rows):
     """Acceleration of the body of hand h, in its frame, as `hand_responses` left it."""
     integers = words.view(int64)
-    a = six(work, state + STATION_STATE * integers[layout.S_HANDS + h * layout.RECORD + layout.R_STATION] + AT_D)
+    a = six(work, state + JUNCTION_STATE * integers[layout.S_GRASPS + h * layout.RECORD + layout.R_JUNCTION] + AT_D)
     for r in range(integers[layout.S_ROWS]):
         row = row_of(words, r, h)
         a = sub6(a, scale6(work[rows + r], row))

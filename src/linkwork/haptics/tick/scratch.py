@@ -3,7 +3,7 @@
 import math
 
 from linkwork.core.jit import inlined
-from linkwork.dynamics.paths.path_segments import STATION_STATE
+from linkwork.dynamics.paths.path_segments import JUNCTION_STATE
 from linkwork.haptics.sharing import layout
 from linkwork.spatial.rotations import dot3, quaternion_conjugate, quaternion_log, quaternion_multiply, scale3
 
@@ -12,13 +12,13 @@ AT_READING = layout.SNAPSHOT_WORDS
 AT_OUTPUT = AT_READING + layout.READING_WORDS
 AT_WRENCH = AT_OUTPUT + layout.OUTPUT_WORDS  # 6 per hand
 AT_HAND = (
-    AT_WRENCH + 6 * layout.HANDS
+    AT_WRENCH + 6 * layout.GRASPS
 )  # per hand: where it is (3); position (3), quaternion (4), rates (6) of the device
 HAND_WORDS = 16
-AT_GAIN = AT_HAND + HAND_WORDS * layout.HANDS  # per hand
-AT_TURNED = AT_GAIN + layout.HANDS  # 6 per hand: the wrenches in the frames of the bodies
-AT_STATE = AT_TURNED + 6 * layout.HANDS  # of the stations of the tree of segments
-AT_ROWS = AT_STATE + STATION_STATE * layout.STATIONS  # what each row of constraints meets
+AT_GAIN = AT_HAND + HAND_WORDS * layout.GRASPS  # per hand
+AT_TURNED = AT_GAIN + layout.GRASPS  # 6 per hand: the wrenches in the frames of the bodies
+AT_STATE = AT_TURNED + 6 * layout.GRASPS  # of the junctions of the tree of segments
+AT_ROWS = AT_STATE + JUNCTION_STATE * layout.JUNCTIONS  # what each row of constraints meets
 SCRATCH = AT_ROWS + layout.MOST_ROWS
 
 

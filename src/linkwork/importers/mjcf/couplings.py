@@ -12,7 +12,7 @@ Terms = dict[str, float]  # coefficients of coordinates by joint
 
 
 def add_couplings(mujoco: Any, model: Any, joints: dict[int, str], linkage: Linkage, note: Note) -> None:
-    """joints: names of those that the linkage knows, by number. Coordinates count from `ref`, as MuJoCo's equalities do."""
+    """joints: names of those in the linkage, by number. Coordinates count from `ref`, as MuJoCo's equalities do."""
     taken = {coupling.name for coupling in linkage.couplings}
     for k in coupling_equalities(mujoco, model):
         name = model.eq(k).name or f"equality_{k}"

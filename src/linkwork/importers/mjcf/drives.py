@@ -70,7 +70,7 @@ def _add_sites(model: Any, names: list[str], linkage: Linkage, note: Note) -> di
 
 
 def joint_names(model: Any, names: list[str], linkage: Linkage) -> dict[int, str]:
-    """Number → name of each joint that the linkage knows by a name of its own."""
+    """Number → name of each joint that has a name of its own in the linkage."""
     found: dict[int, str] = {}
     for j in range(model.njnt):
         body = int(model.jnt_bodyid[j])
@@ -141,13 +141,13 @@ def _actuator(mujoco: Any, model: Any, u: int, name: str, joints: dict[int, str]
     control, stiffness, damping = law
     if control == "position" and model.qpos0[model.jnt_qposadr[j]] != 0.0:
         return "its joint has a ref, from which Linkwork counts"
-    limits, strength = (-math.inf, math.inf), math.inf
+    limits, effort_limit = (-math.inf, math.inf), math.inf
     if model.actuator_ctrllimited[u]:
         limits = (float(model.actuator_ctrlrange[u][0]), float(model.actuator_ctrlrange[u][1]))
     if model.actuator_forcelimited[u]:
-        strength = float(np.abs(model.actuator_forcerange[u]).max())
+        effort_limit = float(np.abs(model.actuator_forcerange[u]).max())
     if control == "effort" and stiffness != 1.0:  # motors with a gain: the gear of the effort alone
-        gear, strength, stiffness = gear * stiffness, strength / abs(stiffness), 1.0
+        gear, effort_limit, stiffness = gear * stiffness, effort_limit / abs(stiffness), 1.0
     follows = control != "effort"
     return Actuator(
         name,
@@ -158,7 +158,7 @@ def _actuator(mujoco: Any, model: Any, u: int, name: str, joints: dict[int, str]
         damping=damping if follows else 0.0,
         time_constant=lag,
         limits=limits,
-        effort_limit=strength,
+        effort_limit=effort_limit,
     )
 
 

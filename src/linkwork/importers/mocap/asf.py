@@ -25,7 +25,7 @@ from linkwork.spatial.pose import Pose
 
 UPRIGHT = Pose(rpy=(0.5 * math.pi, 0.0, 0.0))  # Acclaim files have y up
 INCH = 0.0254  # [m] the file's `length` is that of an inch in its units
-FRAME_TIME = 1.0 / 120.0  # [s] of the CMU library; an AMC file does not tell
+FRAME_TIME = 1.0 / 120.0  # [s] of the CMU library; an AMC file does not have it
 
 
 def load_asf(

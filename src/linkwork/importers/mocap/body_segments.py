@@ -79,7 +79,7 @@ def bone_masses(
 ) -> tuple[dict[str, float], list[str]]:
     """Mass of every bone [kg], and the bones whose names say nothing.
 
-    lengths: of the bones by name [m]; total: of the whole body [kg]; given: masses of single bones that the caller knows.
+    lengths: of the bones by name [m]; total: of the whole body [kg]; given: masses of single bones that the caller has.
     """
     known = dict(given or {})
     strangers = sorted(set(known) - set(lengths))

@@ -29,7 +29,7 @@ UNITS = {
 UPRIGHT = {"y": Pose(rpy=(0.5 * math.pi, 0.0, 0.0)), "z": Pose()}  # what takes the file's up to z
 AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 JUMP = 5.0  # [degrees] no joint turns that far in a frame of a recording
-FRAMES_COMPARED = 12  # of a recording, to tell a rest pose before it from motion
+FRAMES_COMPARED = 12  # of a recording, to distinguish a rest pose before it from motion
 STEADY = 1e-3  # part of a bone's length by which its recorded offset may wander and still be constant
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from linkwork.core.arrays import FloatArray
 from linkwork.core.files import checked_file
 from linkwork.errors import FormatError
-from linkwork.importers.attributes import finite_number, whole_number
+from linkwork.importers.attributes import finite_number, integer
 from linkwork.importers.report import Report
 
 LARGEST = 1e9  # no length or angle of a recording is as large, whatever its unit
@@ -131,7 +131,7 @@ class _Hierarchy:
 
     def _channels(self, line: int) -> list[str]:
         count, _ = self._next()
-        size = whole_number(count, len(CHANNELS))
+        size = integer(count, len(CHANNELS))
         if size is None:
             self.report.fault(
                 line,

@@ -14,7 +14,7 @@ FRAME_SENSORS = {"imu": Imu, "contact": Touch, "ray": Range, "gpu_ray": Range}
 
 
 def add_drives(robot: Element, linkage: Linkage, names: dict[str, str], read: AttributeReader) -> None:
-    """Adds an effort actuator per transmission of one joint, and the sensors that Linkwork knows; lists the others.
+    """Adds an effort actuator per transmission of one joint, and the sensors that Linkwork has; lists the others.
 
     names: of bodies, by the names of their links.
     """

@@ -280,16 +280,16 @@ def _with_drives(model: Model, actuators: list[Actuator]) -> Model:
     """The model with what actuators add to its joints: rotors, and the most that drives can give."""
     if not actuators:
         return model
-    dof, strength = model.arrays.dof.copy(), model.effort_limit.copy()
-    for drive in actuators:
-        row = model.v_slice(drive.joint).start
-        dof[row, layout.ARMATURE] += drive.gear**2 * drive.armature
-        if drive.control != "effort":  # what an effort actuator gives is limited where it is given
-            strength[row] = min(strength[row], abs(drive.gear) * drive.effort_limit)
-    for array in (dof, strength):
+    dof, effort_limit = model.arrays.dof.copy(), model.effort_limit.copy()
+    for actuator in actuators:
+        row = model.v_slice(actuator.joint).start
+        dof[row, layout.ARMATURE] += actuator.gear**2 * actuator.armature
+        if actuator.control != "effort":  # what an effort actuator gives is limited where it is given
+            effort_limit[row] = min(effort_limit[row], abs(actuator.gear) * actuator.effort_limit)
+    for array in (dof, effort_limit):
         array.setflags(write=False)
     arrays = model.arrays._replace(dof=dof)
-    return replace(model, arrays=arrays, effort_limit=strength, actuators=tuple(actuators))
+    return replace(model, arrays=arrays, effort_limit=effort_limit, actuators=tuple(actuators))
 
 
 def _joint_name(draft: _Draft, i: int) -> str:

@@ -18,7 +18,7 @@ from linkwork.dynamics.kinematics import world_poses
 from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.molecules.checks import poses_for_kernel, positions_of, whole_numbers, wrenches_for_kernel
+from linkwork.molecules.checks import integers, poses_for_kernel, positions_of, wrenches_for_kernel
 from linkwork.molecules.forces.evaluating import Evaluation, choose, evaluate_with_room, solvent_tables
 from linkwork.molecules.forces.kernel import complete_forces, forces_on_bodies
 from linkwork.molecules.forces.parameters import capacity_guess, pairs_of, terms_of
@@ -103,8 +103,8 @@ class CompiledField(FieldQuestions):
         self._has_clusters = False
         self._rows = self.model.n_bodies  # of the poses that `wrenches` takes
         poses = poses_of(self.model, self.model.neutral().q)
-        whole, _ = self.every_term(self.atom_positions(poses))
-        self.constant = whole - self.set_clusters(np.arange(self.model.n_bodies), poses)
+        total, _ = self.every_term(self.atom_positions(poses))
+        self.constant = total - self.set_clusters(np.arange(self.model.n_bodies), poses)
         self._constant_of_bodies = self.constant
 
     def __getstate__(self) -> dict[str, Any]:
@@ -140,7 +140,7 @@ class CompiledField(FieldQuestions):
         Returns the energy of what can change [kJ/mol], if poses are given.
         """
         n = self.model.n_bodies
-        numbers = whole_numbers(cluster, n, n, "cluster")
+        numbers = integers(cluster, n, n, "cluster")
         if poses is not None:
             poses_for_kernel(poses, n, n)
         self._rows = n
@@ -163,7 +163,7 @@ class CompiledField(FieldQuestions):
         `energy`, `at` and `generalized_forces` are for bodies: `set_clusters` goes back to them.
         """
         n = self.model.n_bodies
-        numbers = whole_numbers(piece, n, n + 1, "piece")
+        numbers = integers(piece, n, n + 1, "piece")
         poses_for_kernel(pose, n, n)
         self._rows = int(numbers.max()) + 1
         choose(self, self.tables._replace(atoms=self._atoms), numbers)
@@ -214,9 +214,9 @@ class CompiledField(FieldQuestions):
         # Both linkages stand in the geometry the molecule was made with where no torsion is turned
         plain = self.copy()
         plain.restraint_tables = None
-        whole = plain.energy(plain.model.neutral())
+        total = plain.energy(plain.model.neutral())
         poses = poses_of(other.model, other.model.neutral().q)
-        other.constant = whole - other.set_clusters(np.arange(other.model.n_bodies), poses)
+        other.constant = total - other.set_clusters(np.arange(other.model.n_bodies), poses)
         other._constant_of_bodies = other.constant
         return other
 
@@ -300,9 +300,9 @@ def make_tables(atoms: AtomTable, tree: TorsionTree, system: Any, skin: float) -
 
 def atoms_on(tree: TorsionTree) -> Atoms:
     """Where atoms sit on the bodies of a tree."""
-    starts = np.concatenate([[0], np.cumsum([len(found) for found in tree.carriers])]).astype(np.int64)
-    carriers = np.array([body for found in tree.carriers for body in found], dtype=np.int64)
-    return Atoms(tree.body, tree.local, starts, carriers)
+    starts = np.concatenate([[0], np.cumsum([len(found) for found in tree.still_in])]).astype(np.int64)
+    still_in = np.array([body for found in tree.still_in for body in found], dtype=np.int64)
+    return Atoms(tree.body, tree.local, starts, still_in)
 
 
 def atom_positions(tree: TorsionTree, poses: FloatArray) -> FloatArray:

@@ -128,13 +128,13 @@ def is_axis_term(atoms, work, table, k):
     if not several:
         return False
     first = table[k, 0]
-    for c in range(atoms.carrier_start[first], atoms.carrier_start[first + 1]):
+    for c in range(atoms.still_in_start[first], atoms.still_in_start[first + 1]):
         everywhere = True
         for column in range(1, table.shape[1]):
             i = table[k, column]
             here = False
-            for d in range(atoms.carrier_start[i], atoms.carrier_start[i + 1]):
-                here = here or atoms.carrier[d] == atoms.carrier[c]
+            for d in range(atoms.still_in_start[i], atoms.still_in_start[i + 1]):
+                here = here or atoms.still_in[d] == atoms.still_in[c]
             everywhere = everywhere and here
         if everywhere:
             return False
@@ -145,14 +145,14 @@ def is_axis_term(atoms, work, table, k):
 def carried_by_one(atoms, cluster, table, k):
     """Whether all atoms of row k stand still in one cluster."""
     first = table[k, 0]
-    for c in range(atoms.carrier_start[first], atoms.carrier_start[first + 1]):
-        wanted = cluster[atoms.carrier[c]]
+    for c in range(atoms.still_in_start[first], atoms.still_in_start[first + 1]):
+        wanted = cluster[atoms.still_in[c]]
         everywhere = True
         for column in range(1, table.shape[1]):
             i = table[k, column]
             here = False
-            for d in range(atoms.carrier_start[i], atoms.carrier_start[i + 1]):
-                here = here or cluster[atoms.carrier[d]] == wanted
+            for d in range(atoms.still_in_start[i], atoms.still_in_start[i + 1]):
+                here = here or cluster[atoms.still_in[d]] == wanted
             everywhere = everywhere and here
         if everywhere:
             return True

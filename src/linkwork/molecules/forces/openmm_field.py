@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.core.arrays import FloatArray
-from linkwork.core.checks import shown, whole
+from linkwork.core.checks import integer, shown
 from linkwork.core.messages.describe import described
 from linkwork.errors import ModelError, StateError
 from linkwork.molecules import extras
@@ -45,7 +45,7 @@ class OpenMMField(FieldQuestions):
         threads: int | None = None,
     ):
         mm = extras.openmm("engine='openmm'")
-        if threads is not None and whole(threads, 1, "threads") > MOST_THREADS:
+        if threads is not None and integer(threads, 1, "threads") > MOST_THREADS:
             raise StateError(f"threads is {shown(threads)}; it must be at most {MOST_THREADS}.")
         self.atom_table, self.tree, self.model = atoms, tree, tree.model
         try:
@@ -105,7 +105,7 @@ def split_system(mm: Any, system: Any, tree: TorsionTree) -> tuple[Any, Any]:
         halves = type(force)(), type(force)()
         for k in range(getattr(force, f"getNum{word}s")()):
             parameters = getattr(force, f"get{word}Parameters")(k)
-            carried = set.intersection(*(set(tree.carriers[i]) for i in parameters[:size]))
+            carried = set.intersection(*(set(tree.still_in[i]) for i in parameters[:size]))
             getattr(halves[bool(carried)], f"add{word}")(*parameters)
         moving.addForce(halves[0])
         frozen.addForce(halves[1])

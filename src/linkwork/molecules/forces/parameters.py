@@ -1,4 +1,4 @@
-"""OpenMM's System → plain arrays of the terms that the compiled kernel knows; all else is refused by name."""
+"""OpenMM's System → plain arrays of the terms that the compiled kernel has; all else is refused by name."""
 
 from __future__ import annotations
 

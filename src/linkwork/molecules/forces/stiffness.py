@@ -40,7 +40,7 @@ class StiffnessTables(NamedTuple):
     excluded_start: IntArray  # (a + 1,)
     excluded: IntArray  # (e,)      all excluded partners of each atom
     parent: IntArray  # (n,)
-    carrier: IntArray  # (nv,)     body that each degree of freedom moves
+    joint_body: IntArray  # (nv,)     body that each degree of freedom moves
     screw: FloatArray  # (nv, 6)   its twist at the world's origin, in world axes
     row: FloatArray  # (n, 6, 6) H_ab of one body a with all b
     moved: FloatArray  # (n, 6, nv) its product with the screws
@@ -169,8 +169,8 @@ def move_others(t, a):
             for r in range(6):
                 for c in range(6):
                     t.row[t.parent[b], r, c] += t.row[b, r, c]
-    for m in range(t.carrier.shape[0]):
-        b = t.carrier[m]
+    for m in range(t.joint_body.shape[0]):
+        b = t.joint_body[m]
         for r in range(6):
             total = 0.0
             for c in range(6):
@@ -181,13 +181,13 @@ def move_others(t, a):
 @inlined
 def add_bends(t, K):
     """(2): every freedom on the way to the root carries those beyond it; those of one joint do so in both orders."""
-    for m in range(t.carrier.shape[0]):
-        b = t.carrier[m]
+    for m in range(t.joint_body.shape[0]):
+        b = t.joint_body[m]
         while b >= 0:
-            for k in range(t.carrier.shape[0]):
-                if t.carrier[k] == b:
-                    bent = bent_by(t.bend[t.carrier[m]], t.screw[k], t.screw[m])
-                    part = 0.5 * bent if b == t.carrier[m] else bent
+            for k in range(t.joint_body.shape[0]):
+                if t.joint_body[k] == b:
+                    bent = bent_by(t.bend[t.joint_body[m]], t.screw[k], t.screw[m])
+                    part = 0.5 * bent if b == t.joint_body[m] else bent
                     K[k, m] += part
                     K[m, k] += part
             b = t.parent[b]
@@ -196,7 +196,7 @@ def add_bends(t, K):
 @kernel
 def pair_stiffness(t, parameters, settings, K):
     """Adds the second derivatives of all pairs between different bodies to K (nv, nv)."""
-    n, nv = t.parent.shape[0], t.carrier.shape[0]
+    n, nv = t.parent.shape[0], t.joint_body.shape[0]
     t.moved[:] = 0.0
     t.bend[:] = 0.0
     t.g[:] = 0.0
@@ -216,7 +216,7 @@ def pair_stiffness(t, parameters, settings, K):
         for m in range(nv):
             total = 0.0
             for r in range(6):
-                total += t.screw[k, r] * t.moved[t.carrier[k], r, m]
+                total += t.screw[k, r] * t.moved[t.joint_body[k], r, m]
             K[k, m] += total
     add_bends(t, K)
 
@@ -239,7 +239,7 @@ def stiffness_of_pairs(field: Any, state: State) -> FloatArray:
         excluded_start=np.searchsorted(one[order], np.arange(count + 1)).astype(np.int64),
         excluded=np.ascontiguousarray(two[order]),
         parent=np.ascontiguousarray(model.parent, dtype=np.int64),
-        carrier=np.array([model.joint_of(k) for k in range(nv)], dtype=np.int64),
+        joint_body=np.array([model.joint_of(k) for k in range(nv)], dtype=np.int64),
         screw=screws_of(model, state),
         row=np.zeros((n, 6, 6)),
         moved=np.zeros((n, 6, nv)),

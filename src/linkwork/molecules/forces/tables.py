@@ -39,8 +39,8 @@ class Atoms(NamedTuple):
 
     body: Int1  # (a,)       body that owns each atom
     local: Float2  # (a, 3)     position in that body's frame [nm]
-    carrier_start: Int1  # (a + 1,)   where the carriers of each atom begin
-    carrier: Int1  # (c,)       bodies in which an atom stands still: its own, and those whose axis goes through it
+    still_in_start: Int1  # (a + 1,)   where the bodies of each atom begin in `still_in`
+    still_in: Int1  # (c,)       bodies in which an atom stands still: its own, and those whose axis goes through it
 
 
 class Pairs(NamedTuple):

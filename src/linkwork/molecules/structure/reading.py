@@ -1,4 +1,4 @@
-"""PDB and mmCIF files → one model, one location per atom, the residues a force field can know. gemmi reads."""
+"""PDB and mmCIF files → one model, one location per atom, the residues a force field can have. gemmi reads."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def sort_residues(
     """Chains cut at their gaps, ions and waters behind them; ligands are left out, unknown residues in a chain refused.
 
     replace: names of modified residues that may become standard ones although atoms are lost.
-    ligands: takes the residues that the force field does not know, with their chains; without it they are left out.
+    ligands: takes the residues that the force field does not have, with their chains; without it they are left out.
     """
     faults: list[str] = []
     pieces: list[Piece] = []

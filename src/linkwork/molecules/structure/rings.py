@@ -1,4 +1,4 @@
-"""Cyclic peptides: the bond between both ends of a chain, of which neither PDBFixer nor OpenMM knows."""
+"""Cyclic peptides: the bond between both ends of a chain, for which neither PDBFixer nor OpenMM has a template."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Residues that the force field has and PDBFixer would replace (hydroxyproline): kept, with what its templates say of them.
 
-OpenMM knows neither the bonds nor the hydrogens of residues that are not standard; templates of the force field do.
+OpenMM has neither the bonds nor the hydrogens of residues that are not standard; templates of the force field do.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def special_residues(force_field: Any, substitutes: Mapping[str, str]) -> dict[s
 
 
 def define_hydrogens(special: Mapping[str, Any]) -> None:
-    """Tells OpenMM which hydrogens these residues have, where it does not know."""
+    """Gives OpenMM the hydrogens of these residues, where it has none."""
     modeller = extras.app("hydrogens").Modeller
     modeller._loadStandardHydrogenDefinitions()
     lines = []

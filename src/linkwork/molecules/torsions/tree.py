@@ -34,7 +34,7 @@ class TorsionTree:
     model: Model
     body: IntArray  # (a,)      body that owns each atom
     local: FloatArray  # (a, 3)    position in that body's frame [nm]
-    carriers: tuple[tuple[int, ...], ...]  # bodies in which each atom stands still, the owner first
+    still_in: tuple[tuple[int, ...], ...]  # bodies in which each atom stands still, the owner first
     axis: IntArray  # (n, 2)    atoms of the bond each body turns about; -1 for bases
     cut: tuple[Bond, ...]  # bonds that were opened
     straight: tuple[int, ...]  # bases whose atoms lie on a line
@@ -61,7 +61,7 @@ def build_tree(
         root, closing = int(held[0]), _furthest_bonds(turning, group, int(group[held[0]]))
         turning = [bond for bond in turning if bond not in set(closing)]
     order, parent, bond = _walk(turning, group, members, root)
-    still = _carriers(len(atoms), group, order, bond, closing)
+    still = _groups_still_in(len(atoms), group, order, bond, closing)
     linkage = Linkage(name, gravity=(0.0, 0.0, 0.0))
     straight: list[int] = []
     origin: dict[int, FloatArray] = {}
@@ -209,7 +209,7 @@ def _furthest_bonds(turning: Sequence[Bond], group: IntArray, base: int) -> list
     return [bond for bond in turning if bond not in used and int(group[bond[0]]) in seen]
 
 
-def _carriers(
+def _groups_still_in(
     count: int, group: IntArray, order: list[int], bond: dict[int, Bond], closing: Sequence[Bond] = ()
 ) -> list[list[int]]:
     """Groups in which each atom stands still: its own, and those joined to it by an axis through the atom."""

@@ -167,7 +167,7 @@ def _description(model: Model) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON does not know by itself: arrays and numbers of NumPy."""
+    """What JSON does not have by itself: arrays and numbers of NumPy."""
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     raise FormatError(f"a recording cannot hold {value!r} as a part of a model.")

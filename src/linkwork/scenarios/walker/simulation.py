@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkwork.core.arrays import FloatArray
-from linkwork.core.checks import positive, whole
+from linkwork.core.checks import integer, positive
 from linkwork.dynamics.quantities.motion import energy
 from linkwork.errors import StateError
 from linkwork.model.joints import Planar
@@ -101,7 +101,7 @@ class WalkerSimulation(Runnable):
 
     def advance(self, h: float, n: int = 1) -> None:
         """The same without a report."""
-        h, n = positive(h, "h"), whole(n, 1, "the number of steps")
+        h, n = positive(h, "h"), integer(n, 1, "the number of steps")
         for _ in range(n):
             now, done = self._now, 0.0
             while done < h:

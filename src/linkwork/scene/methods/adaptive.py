@@ -58,8 +58,8 @@ ADAPTIVE = Method(
     keys={
         "tolerance": Key(must_be.number(0.0), "error allowed by the measure"),
         "measure": Key(must_be.choice(*MEASURES), "of the error"),
-        "max_active_joints": Key(must_be.whole(0), "how many joints move at most"),
-        "update_every": Key(must_be.whole(1), "steps between updates of the active region"),
+        "max_active_joints": Key(must_be.integer(0), "how many joints move at most"),
+        "update_every": Key(must_be.integer(1), "steps between updates of the active region"),
         "horizon": Key(must_be.number(0.0, above=True), "time over which accelerations count as velocities", "s"),
         "integrator": Key(must_be.choice(*INTEGRATORS, AUTO), "of the step"),
         "implicit_joints": Key(must_be.boolean, IMPLICIT_JOINTS),

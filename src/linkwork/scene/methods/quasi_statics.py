@@ -48,7 +48,7 @@ QUASI_STATICS = Method(
     keys={
         "tolerance": Key(must_be.number(0.0), "error allowed by the measure"),
         "measure": Key(must_be.choice(*MEASURES), "of the error"),
-        "max_active_joints": Key(must_be.whole(1), "joints computed per step at most"),
+        "max_active_joints": Key(must_be.integer(1), "joints computed per step at most"),
         "deadline": Key(must_be.number(0.0, above=True), "time a step may take", "s"),
         "weights": Key(must_be.weights, "of squared accelerations in the measure: a number, or numbers by joint"),
     },

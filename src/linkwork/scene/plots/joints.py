@@ -115,14 +115,14 @@ def effort_panels(recording: Recording, patterns: Sequence[str]) -> list[Panel]:
     if not patterns:
         return []
     total: dict[str, FloatArray] = {}
-    driven: dict[str, FloatArray] = {}
+    of_motors: dict[str, FloatArray] = {}
     for name in choose_joints(recording.model, patterns):
-        whole = recording.joint_effort(name)
-        drive = recording.joint_effort(name, "motors") + recording.joint_effort(name, "given")
-        for k in range(whole.shape[1]):
-            label = name if whole.shape[1] == 1 else f"{name} {k}"
-            total[label], driven[label] = whole[:, k], drive[:, k]
+        effort = recording.joint_effort(name)
+        motor_effort = recording.joint_effort(name, "motors") + recording.joint_effort(name, "given")
+        for k in range(effort.shape[1]):
+            label = name if effort.shape[1] == 1 else f"{name} {k}"
+            total[label], of_motors[label] = effort[:, k], motor_effort[:, k]
     panels = panels_of_lines("efforts", recording.times, total, "effort", "N·m or N")
-    if any(np.any(line) for line in driven.values()):
-        panels += panels_of_lines("efforts of motors", recording.times, driven, "effort", "N·m or N")
+    if any(np.any(line) for line in of_motors.values()):
+        panels += panels_of_lines("efforts of motors", recording.times, of_motors, "effort", "N·m or N")
     return panels

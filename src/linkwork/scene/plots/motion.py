@@ -13,7 +13,7 @@ from linkwork.scene.plots.panel import Panel, finish_over_time
 
 LEAST_JOINTS = 20  # fewer are seen one by one
 COLUMNS, ROWS = 300, 400  # of the map at most
-DECADES = 4  # of changes that are told apart
+DECADES = 4  # of changes that are distinguished
 NUMBERS = 7  # of joints along the axis
 
 

@@ -13,7 +13,7 @@ from linkwork.core.units import has_prefixes
 from linkwork.core.units import unit as unit_of
 from linkwork.record.recording import Recording
 
-LINES = 8  # of one panel: more colours than this cannot be told apart
+LINES = 8  # of one panel: more colours than this cannot be distinguished
 PANELS = 6  # for the lines of one kind: more pictures than this nobody compares
 COLORS = ("#1f4e8c", "#c8502d", "#3d8b50", "#8a5aa8", "#b58b16", "#3a9ca6", "#a63a5b", "#666666")
 PREFIXES = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"), (1e-12, "p"))

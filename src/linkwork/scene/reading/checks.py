@@ -61,11 +61,11 @@ def number(low: float = -math.inf, high: float = math.inf, *, above: bool = Fals
 def friction(value: Any, path: KeyPath, faults: Faults) -> Any:
     """Coulomb's coefficient, or a table of those of `lw.Friction`."""
     if isinstance(value, dict):
-        return value  # whoever makes a Friction of it says what is wrong
+        return value  # what makes a Friction of it reports what is wrong
     return number(0.0)(value, path, faults)
 
 
-def whole(low: int = 0, high: int | None = None) -> Check:
+def integer(low: int = 0, high: int | None = None) -> Check:
     def fits(value: Any) -> bool:
         return (
             isinstance(value, int) and not isinstance(value, bool) and low <= value <= (value if high is None else high)

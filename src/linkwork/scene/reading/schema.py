@@ -31,17 +31,17 @@ MODEL: Keys = {
     "file": Key(must_be.text, "path of a model file, from the scene's folder"),
     "parameters": Key(must_be.anything, "parameters of the library model, or options of the importer", default={}),
     "floating": Key(must_be.boolean, "sets every body that hangs from the world free", default=False),
-    "copies": Key(must_be.whole(1), "how many of it stand side by side", default=1),
+    "copies": Key(must_be.integer(1), "how many of it stand side by side", default=1),
     "spacing": Key(must_be.vector(3), "from one copy to the next", "m", default=[1.0, 0.0, 0.0]),
 }
 RUN: Keys = {
     "h": Key(must_be.number(0.0, above=True), "time step", "s", required=True),
     "duration": Key(must_be.number(0.0, above=True), "simulated time", "s"),
-    "steps": Key(must_be.whole(1, MOST_STEPS), "how many steps, instead of a duration"),
+    "steps": Key(must_be.integer(1, MOST_STEPS), "how many steps, instead of a duration"),
 }
 STATE: Keys = {
     "kind": Key(must_be.choice("neutral", "random", "file"), "where coordinates begin", default="neutral"),
-    "seed": Key(must_be.whole(0), "of the random state", default=0),
+    "seed": Key(must_be.integer(0), "of the random state", default=0),
     "scale": Key(must_be.number(0.0, 1.0), "part of the distance from neutral to random", default=1.0),
     "speed": Key(must_be.number(0.0), "scale of random velocities", "rad/s or m/s", default=0.0),
     "file": Key(must_be.text, "an .npz with q and v, or a recording whose last state is taken"),
@@ -57,7 +57,7 @@ STATE: Keys = {
 BODY: Keys = {
     "body": Key(must_be.text, "name of a body or frame, or a pattern", required=True),
     "pick": Key(must_be.choice(*PICKS), "which of the bodies a pattern stands for", default="only"),
-    "neighbours": Key(must_be.whole(1), "takes this many bodies nearest to the picked one, itself included"),
+    "neighbours": Key(must_be.integer(1), "takes this many bodies nearest to the picked one, itself included"),
     "at": Key(must_be.vector(3), "the point of the body it acts at", "m", default=[0.0, 0.0, 0.0]),
 }
 LOAD: Keys = {
@@ -98,10 +98,10 @@ PIN: Keys = {
 }
 RECORD: Keys = {
     "every": Key(must_be.number(0.0, above=True), "time between frames; about 200 in a run without it", "s"),
-    "every_steps": Key(must_be.whole(1, MOST_STEPS), "steps between frames, instead"),
+    "every_steps": Key(must_be.integer(1, MOST_STEPS), "steps between frames, instead"),
     "points": Key(must_be.anything, "points that plots follow: a list of { body, at }", default=[]),
     "joints": Key(must_be.texts, "joints that plots show: names or patterns", default=[]),
-    "sensor_seed": Key(must_be.whole(0), "of the noise of sensors", default=0),
+    "sensor_seed": Key(must_be.integer(0), "of the noise of sensors", default=0),
 }
 
 
@@ -278,7 +278,7 @@ def _check_force(load: dict[str, Any], path: KeyPath, faults: Faults) -> None:
     if isinstance(force, dict) and ("magnitude" in force or "seed" in force):
         keys = {
             "magnitude": Key(must_be.signal(), "of each force", "N", required=True),
-            "seed": Key(must_be.whole(0), "of the directions", default=0),
+            "seed": Key(must_be.integer(0), "of the directions", default=0),
         }
         load["force"] = _check_keys(force, keys, at, faults)
     elif force is not None:

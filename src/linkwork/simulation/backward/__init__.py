@@ -4,9 +4,9 @@ from linkwork.derivatives.stepping.explicit_steps import KickDriftKickStep, Rung
 from linkwork.derivatives.stepping.steps import STEPS
 from linkwork.simulation.backward.closing import closable
 from linkwork.simulation.backward.contact import ContactStep
+from linkwork.simulation.backward.contact_steps import with_contact
 from linkwork.simulation.backward.dormand_prince import DormandPrinceStep
 from linkwork.simulation.backward.implicit_midpoint import MidpointStep
-from linkwork.simulation.backward.meeting import meeting
 from linkwork.simulation.backward.variational import VariationalStep
 
 STEPS["semi_implicit_euler"] = ContactStep
@@ -17,4 +17,4 @@ for name, kind in {
     "rk4": RungeKuttaStep,
     "kick_drift_kick": KickDriftKickStep,
 }.items():
-    STEPS[name] = meeting(closable(kind))
+    STEPS[name] = with_contact(closable(kind))

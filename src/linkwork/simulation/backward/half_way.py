@@ -55,8 +55,8 @@ class HalfWay:
             qdd, pull = solve(bare, State(before.q, self.u), bare_effort, wrenches)
             self._rounds.append(pull)
             self.u = before.v + 0.5 * h * qdd
-        whole = pushes if wrenches is None else wrenches + pushes
-        self.qdd, self.pull = solve(bare, State(before.q, self.u), bare_effort + efforts, whole)
+        all_wrenches = pushes if wrenches is None else wrenches + pushes
+        self.qdd, self.pull = solve(bare, State(before.q, self.u), bare_effort + efforts, all_wrenches)
 
     def rest(self, found: Any, by_u: FloatArray) -> Gradients:
         """All gradients of the step from those of its last solve and weights on u.

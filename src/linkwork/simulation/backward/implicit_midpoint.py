@@ -78,7 +78,7 @@ class MidpointStep(StepMap):
     def _solver(self, at: Accelerated, mean: FloatArray, mu: float) -> Any:
         """y of (∂f/∂v̄)ᵀ y = g, as a function of g."""
         h, laws = self.h, self.accelerations.laws
-        laws.look(at.state, mean)
+        laws.set_laws(at.state, mean)
         dof = laws.table.copy()
         mass = replace(self.model.without_loops, arrays=self.model.arrays._replace(dof=dof.copy()))
         dof[:, layout.ARMATURE] += 0.5 * h * dof[:, layout.DAMPING] + 0.25 * h * h * dof[:, layout.STIFFNESS]
@@ -117,7 +117,7 @@ class _Energies:
         start, self.pull_start = energy_vjp(model, before)
         end, self.pull_end = energy_vjp(model, after)
         laws = step.accelerations.laws
-        constant = laws.look(middle, middle.v).copy()
+        constant = laws.set_laws(middle, middle.v).copy()
         stiffer = (
             laws.table[:, layout.STIFFNESS] - model.arrays.dof[:, layout.STIFFNESS]
         )  # motors, on products of screws

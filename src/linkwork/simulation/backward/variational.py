@@ -176,14 +176,14 @@ class _Closed:
 
     def __init__(self, step: VariationalStep, before: State, effort: FloatArray, loads: FloatArray | None):
         self.step, self.before = step, before
-        total = effort + step.half_way.look(before, before.v)
+        total = effort + step.half_way.set_laws(before, before.v)
         _, self.pull = solve(step.half_way.stepped, before, total, loads)
         self.wrenches: FloatArray = self.pull.loop_wrenches
 
     def back(self, weights: FloatArray) -> StepGradients:
         """Gradients of weights · wrenches."""
         laws = self.step.half_way
-        laws.look(self.before, self.before.v)
+        laws.set_laws(self.before, self.before.v)
         found: Any = self.pull(np.zeros(self.step.model.nv), weights)
         q = found.q + self.step.loads.back(self.before, found.wrenches)
         own = laws.own_gradients(found)
@@ -211,7 +211,7 @@ class _Joints:
         self.blocks_of = ChartBlocks(step.charts, u)
         self.middle = step.model.integrate(q, u, 0.5)
         speed = u / self.h
-        constant = step.laws.look(State(self.middle, speed), speed)
+        constant = step.laws.set_laws(State(self.middle, speed), speed)
         self.dof = step.laws.table
         pulls = np.empty(u.size)
         spring_pulls(arrays.tree, self.dof, arrays.rest, self.middle, speed, pulls)

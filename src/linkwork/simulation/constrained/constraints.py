@@ -27,8 +27,8 @@ class Constraints(NamedTuple):
     ends: Int2  # (k, 2) bodies a and b; -1 is the world
     frames: Float2  # (k, 24) their frames in a and b
     first_row: Int1  # (k + 1,)
-    constrained: Int1  # (m,) bodies at the ends of loops
-    where: Int2  # (k, 2) number of each end in `constrained`; -1 is the world
+    constrained_bodies: Int1  # (m,) bodies at the ends of loops
+    end_body: Int2  # (k, 2) number of each end in `constrained_bodies`; -1 is the world
     # their state
     z: Float1  # coordinates of the cut joints
     rate: Float1
@@ -63,7 +63,7 @@ class Constraints(NamedTuple):
     on_joints: Float2  # (nv, p) what the force of each row leaves on joints on its way to the world
     through_joint: Float2  # (6, p) of one joint: D⁻¹ times it
     wrenches: Float2  # (m, 6) of the constraints on constrained bodies
-    acting: Float2  # (k, 12) wrench of each loop on a and on b at the last evaluation, in their frames
+    loop_wrenches: Float2  # (k, 12) wrench of each loop on a and on b at the last evaluation, in their frames
     change: Float1  # (nv,)
     push: Float1  # (nv,) efforts of couplings; zero elsewhere
     coupled_change: Float2  # (c, nv) of `project_couplings`, for contact

@@ -115,7 +115,7 @@ def project_couplings(table):
         x.members[i] = i
     for k in range(x.offset.shape[0]):
         response_to_coupling(table, k, n)
-        whole = coupled_sum(x, k, x.change)
+        total = coupled_sum(x, k, x.change)
         for l in range(k):  # noqa: E741
             along = coupled_sum(x, k, x.coupled_change[l])
             for j in range(s.v.shape[0]):
@@ -123,7 +123,7 @@ def project_couplings(table):
             for i in range(n):
                 add_to6(x.response, i, 0, scale6(-along, load6(x.coupled_response, l * n + i, 0)))
         left = coupled_sum(x, k, x.change)
-        size = 1.0 / math.sqrt(left) if left > REDUNDANT * whole else 0.0
+        size = 1.0 / math.sqrt(left) if left > REDUNDANT * total else 0.0
         for j in range(s.v.shape[0]):
             x.coupled_change[k, j] = size * x.change[j]
         for i in range(n):

@@ -29,7 +29,7 @@ def row_matrix(table):
     x = constraints_of(table)
     free_loops(s, x)
     mark_more_paths(s, x.coupled_body, x.mark)
-    count = mark_paths(s, x.constrained, x.mark, x.members)
+    count = mark_paths(s, x.constrained_bodies, x.mark, x.members)
     for e in range(count):
         i = x.members[e]
         for d in range(s.tree[i, V], s.tree[i, V] + s.tree[i, DOF]):

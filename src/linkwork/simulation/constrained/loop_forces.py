@@ -71,11 +71,11 @@ def factor_here(table):
 def gather_wrenches(table):
     """Jᵀ of `force`: wrenches on the constrained bodies, in their frames, and efforts of couplings."""
     x = constraints_of(table)
-    for m in range(x.constrained.shape[0]):
+    for m in range(x.constrained_bodies.shape[0]):
         store6(x.wrenches, m, 0, ZERO6)
     for k in range(x.ends.shape[0]):
         for side in range(2):
-            m = x.where[k, side]
+            m = x.end_body[k, side]
             if m >= 0:
                 for r in range(x.first_row[k], x.first_row[k + 1]):
                     add_to6(x.wrenches, m, 0, scale6(x.force[r], load6(x.row, r, 6 * side)))
@@ -117,22 +117,22 @@ def force_loops_by(table, factors):
     if not contradiction(x) <= CONTRADICTION * involved:
         return LOOPS_CONTRADICT
     gather_wrenches(table)
-    note_acting(x)
-    respond(table, x.constrained, x.wrenches, x.change)
+    record_loop_wrenches(x)
+    respond(table, x.constrained_bodies, x.wrenches, x.change)
     for k in range(s.qdd.shape[0]):
         s.qdd[k] += x.change[k]
     return OK
 
 
 @inlined
-def note_acting(x):
-    """Keeps what each loop does to its ends, for whoever asks after the step."""
+def record_loop_wrenches(x):
+    """Keeps what each loop does to its ends, to be read after the step."""
     for k in range(x.ends.shape[0]):
         for side in range(2):
             total = ZERO6
             for r in range(x.first_row[k], x.first_row[k + 1]):
                 total = add6(total, scale6(x.force[r], load6(x.row, r, 6 * side)))
-            store6(x.acting, k, 6 * side, total)
+            store6(x.loop_wrenches, k, 6 * side, total)
     for k in range(x.offset.shape[0]):
         x.coupling[k] = x.force[x.row.shape[0] + k]
 
@@ -238,4 +238,4 @@ def push_back(table, rows):
         x.right[r] = -rows[r]
     solve_rows(x)
     gather_wrenches(table)
-    respond(table, x.constrained, x.wrenches, x.change)
+    respond(table, x.constrained_bodies, x.wrenches, x.change)

@@ -25,9 +25,9 @@ from linkwork.spatial.rotations import dot3
 # Entries of `settings`: the first five as the solvers read them.
 TOLERANCE, MAX_SWEEPS, REST_SPEED, CORRECTION, SLACK, MARGIN, LIMIT_BOUNCE, SETTINGS = range(8)
 # Entries of `counts`: what is asked for, what is in use, and how much a step would have needed.
-LAW, SELF_CONTACT, CONTINUOUS, SLOTS, LIMITS, NEEDED_SLOTS, NEEDED_LIMITS = range(7)
-CHANGED, RECENT, ANY_LIMITS, SLOT_CAPACITY, STOPS_AT_CHANGES, BREAK_TIMEOUT, UPDATE_TIMEOUT = range(7, 14)
-BY_SWEEPS, FEWEST_BY_SWEEPS = 15, 16  # whether this solve is made by sweeps over the tree; contacts from which on
+LAW, SELF_CONTACT, CONTINUOUS, CONTACT_BODIES, LIMITS, NEEDED_BODIES, NEEDED_LIMITS = range(7)
+CHANGED, RECENT, ANY_LIMITS, BODY_CAPACITY, STOPS_AT_CHANGES, BREAK_TIMEOUT, UPDATE_TIMEOUT = range(7, 14)
+BY_SWEEPS, MIN_BY_SWEEPS = 15, 16  # whether this solve is made by sweeps over the tree; contacts from which on
 TURNED = 14  # 1 + the moving body that turned most in the last step, where that was more than once around; otherwise 0
 COUNTS = 17
 COUPLED, IMPACTS = 0, 1
@@ -79,7 +79,7 @@ class ContactArrays(NamedTuple):
     before: Float2  # (n, 6) before the step, in each body's frame
     end_pose: Float2  # (n, 12) world poses at the end of the path that is checked, of `path_check`
     moving_body: Int2  # (c, 4) of each side of a contact; -1: the world; then scratch of `contact_reduction`
-    slot_of: Int1  # (n,) number of a contact body, its slot; else -1
+    contact_body_number: Int1  # (n,) numbers of contact bodies; else -1
     contact_bodies: Int1  # (m + l,) contact bodies, then the bodies on the joints of near limits
     lower: Float1  # (nv of the model,) limits of coordinates [rad or m]
     upper: Float1  # (nv of the model,)
@@ -186,7 +186,7 @@ def _places(bundle: Any, before: tuple[Any, ...], names: str) -> tuple[int, ...]
 _PROBLEM = (Moving, Constraints, ContactArrays, Contacts)
 _SYSTEM = (*_PROBLEM, Problem)
 ROWS_BY_NUMBERS = _places(Problem, _PROBLEM, "Lambda v_free v_before impulse push v_after")
-ROWS_BY_CONTACTS = _places(Problem, _PROBLEM, "slot")
+ROWS_BY_CONTACTS = _places(Problem, _PROBLEM, "body_number")
 ROWS_BY_BODIES = _places(Problem, _PROBLEM, "origin")
 ROWS_BY_LIMITS = _places(Problem, _PROBLEM, "limit_at limit limit_impulse")
 COLUMNS_OF_LAMBDA = ROWS_BY_NUMBERS[0] + 1

@@ -25,7 +25,7 @@ from linkwork.simulation.contact_step import arrays as ca
 from linkwork.simulation.contact_step.arrays import contact_arrays_of
 from linkwork.simulation.energy import MOVED, PLACED, UNPLACED, energies, energies_where, spring_energy
 from linkwork.simulation.integrators.euler import BY_VARIATIONAL, record_efforts
-from linkwork.simulation.integrators.whipping import FADING, MOST_GAINED, is_driven
+from linkwork.simulation.integrators.whipping import FADING, MOST_GAINED, has_energy_source
 from linkwork.simulation.loading.accelerate import load_wrench
 from linkwork.simulation.loading.applied_efforts import BY_GIVEN, BY_MOTOR
 from linkwork.simulation.loading.motor_law import motor_law
@@ -98,7 +98,7 @@ def check_balance(table, h):
     size = b[ca.KINETIC_START] + kinetic + abs(potential)
     if not size < math.inf:
         return mv.OVERFLOW
-    if not is_driven(s):  # forces of inertia change velocities and bring no energy
+    if not has_energy_source(s):  # forces of inertia change velocities and bring no energy
         b[ca.BY_FORCES] = min(b[ca.BY_FORCES], energy_of_fall(s, h) + b[ca.SPRINGS_START])
     allowed, lifted = GROSS * (b[ca.KINETIC_START] + b[ca.BY_FORCES]), -math.inf
     if s.numbers[mv.GAINED] > PAID * MOST_GAINED * s.numbers[mv.LATE_TOP]:
@@ -106,9 +106,9 @@ def check_balance(table, h):
     if b[ca.PUSH_WORK] < math.inf:
         gain = kinetic + potential - b[ca.ENERGY_START] - max(b[ca.PUSH_WORK], 0.0)
         allowed += PUSH_KNOWN * max(b[ca.PUSH_WORK], 0.0)
-        if is_driven(s):
+        if has_energy_source(s):
             gain -= work_done(table, s, t, h)
-    elif is_driven(s):  # what loads do along a long push is not known
+    elif has_energy_source(s):  # what loads do along a long push is not known
         gain = 0.0
     else:  # a long push changes no velocities; what it lifts may hide what has fallen
         gain = kinetic - b[ca.KINETIC_START] - given_on_the_way(s, b[ca.SPRINGS_START], h)

@@ -178,7 +178,7 @@ def begin_own_step(table):
     s = moving_of(table)
     t = contact_arrays_of(table)
     s.counts[mv.KEEPS_MOMENTUM], s.counts[mv.COMPOSITES_READY] = 0, 0
-    t.counts[ca.SLOTS], t.counts[ca.LIMITS] = 0, 0
+    t.counts[ca.CONTACT_BODIES], t.counts[ca.LIMITS] = 0, 0
     contacts = contacts_of(table)
     for c in range(contacts.number[COUNT]):
         store3(contacts.impulse, c, 0, ZERO3)

@@ -29,7 +29,7 @@ from linkwork.simulation.contact_step.arrays import (
     sweeps_of,
     system_of,
 )
-from linkwork.simulation.contact_step.sweeps.memory import ROUNDED, TOP_SPEED
+from linkwork.simulation.contact_step.sweeps.memory import LARGEST_SPEED, ROUNDED
 from linkwork.simulation.moving import CONTACT_UNSOLVED, LATE_TOP, OK, moving_of
 from linkwork.spatial.memory import load6, load9
 from linkwork.spatial.vectors import to_world
@@ -63,7 +63,7 @@ def check_impulses(table, limits):
     if (
         is_sound and t.counts[ca.LAW] == ca.COUPLED and t.counts[ca.BY_SWEEPS] == ca.BY_MATRIX
     ):  # sweeps measure with the linkage itself
-        least = ROUNDED * sweeps_of(table).scales[TOP_SPEED]
+        least = ROUNDED * sweeps_of(table).scales[LARGEST_SPEED]
         residual = residual_of_laws(contacts, contacts.number[COUNT], problem, system, least)
         agrees = abs(first + second - predicted) <= AS_PREDICTED * size + rounding + ROUNDING * products(system)
         system.report[RESIDUAL] = residual
@@ -91,7 +91,7 @@ def products(system):
 def velocities_after(s, t, x, problem, limits):
     """v_after of contact bodies and near limits; λᵀu_free and ½ λᵀΔu, what impulses take and give of energy [J]."""
     first, second = 0.0, 0.0
-    m = t.counts[ca.SLOTS]
+    m = t.counts[ca.CONTACT_BODIES]
     for r in range(m):
         i = t.contact_bodies[r]
         change = to_world(load9(s.world, i, 0), load6(x.response, i, 0))

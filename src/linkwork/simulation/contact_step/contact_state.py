@@ -1,4 +1,4 @@
-"""Contact and joint limits of a simulation, as Python sees them: memory that grows, records, reports, checkpoints."""
+"""Contact and joint limits of a simulation, for Python: memory that grows, records, reports, checkpoints."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from linkwork.simulation.parts.part import Entry, Saved
 from linkwork.simulation.reporting.contact_failures import explain_contact
 from linkwork.simulation.reporting.contact_warnings import ContactWarnings
 
-FIRST_CONTACTS, FIRST_SLOTS, FIRST_LIMITS = 64, 32, 16  # room at first; it doubles where a step needs more
+FIRST_CONTACTS, FIRST_BODIES, FIRST_LIMITS = 64, 32, 16  # room at first; it doubles where a step needs more
 COUPLINGS_PER_ROW = 4  # of bodies, per contact and row of a loop: with those that come while a tree is eliminated
-FEWEST_BY_SWEEPS = 12  # contacts and limits: fewer are solved faster by their matrix of responses
+MIN_BY_SWEEPS = 12  # contacts and limits: fewer are solved faster by their matrix of responses
 TOUCHING = 1e-3  # of the margin: a gap below this is none
 
 
@@ -98,9 +98,9 @@ class ContactState:
             self.finder = make_finder(table, volumes, assembly.depth, contacts)
             margin = contact.margin or 1e-3 * mean_size(table)
         self.contacts = self.finder.contacts if self.finder is not None else cl.make_contacts(0)
-        slots = FIRST_SLOTS + 2 * len(model.loops)
+        body_capacity = FIRST_BODIES + 2 * len(model.loops)
         self.arrays = allocate_contact_arrays(
-            model.n_bodies, model.nq, model.nv, nodes, contacts, slots, FIRST_LIMITS if limits else 0
+            model.n_bodies, model.nq, model.nv, nodes, contacts, body_capacity, FIRST_LIMITS if limits else 0
         )
         if self.finder is not None:
             opened = all_open(self.finder.volumes)
@@ -117,7 +117,7 @@ class ContactState:
         counts[ca.LAW] = ca.COUPLED if law.law == "coupled" else ca.IMPACTS
         counts[ca.SELF_CONTACT], counts[ca.CONTINUOUS] = law.self_contact, law.continuous
         counts[ca.ANY_LIMITS] = limits
-        counts[ca.FEWEST_BY_SWEEPS] = FEWEST_BY_SWEEPS
+        counts[ca.MIN_BY_SWEEPS] = MIN_BY_SWEEPS
         if limits:
             self.arrays.lower[:], self.arrays.upper[:] = model.lower, model.upper
         self._make_solver()
@@ -127,7 +127,7 @@ class ContactState:
         model = self.model
         rows = loop_plan(model).rows if model.loops else []
         self.problem = make_problem(
-            int(self.arrays.counts[ca.SLOT_CAPACITY]),
+            int(self.arrays.counts[ca.BODY_CAPACITY]),
             self.contacts.ids.shape[0],
             self.arrays.bound.shape[0],
             rows[-1].stop if rows else 0,
@@ -188,13 +188,13 @@ class ContactState:
         Raises StateError, with nothing changed, where that is more than memory holds.
         """
         arrays, counts = self.arrays, self.arrays.counts
-        contacts, slots = self.contacts.ids.shape[0], int(counts[ca.SLOT_CAPACITY])
+        contacts, body_capacity = self.contacts.ids.shape[0], int(counts[ca.BODY_CAPACITY])
         limits = arrays.bound.shape[0]
         needed = int(self.contacts.number[cl.NEEDED])
         if needed > contacts:
             contacts = 2 * needed
-        if counts[ca.NEEDED_SLOTS] > slots:
-            slots = 2 * int(counts[ca.NEEDED_SLOTS])
+        if counts[ca.NEEDED_BODIES] > body_capacity:
+            body_capacity = 2 * int(counts[ca.NEEDED_BODIES])
         if counts[ca.NEEDED_LIMITS] > limits:
             limits = 2 * int(counts[ca.NEEDED_LIMITS])
         if not has_memory_for(3 * contacts + limits):
@@ -203,10 +203,10 @@ class ContactState:
                 "inside a mesh of many triangles touch all of them: begin apart, name pairs that are to overlap in "
                 "Contact(ignore=...), or use simpler shapes."
             )
-        counts[ca.SLOT_CAPACITY] = slots
+        counts[ca.BODY_CAPACITY] = body_capacity
         self.arrays = arrays._replace(
             moving_body=np.zeros((contacts, 4), dtype=np.int64),
-            contact_bodies=np.zeros(slots + limits, dtype=np.int64),
+            contact_bodies=np.zeros(body_capacity + limits, dtype=np.int64),
             bound=np.zeros((limits, 3), dtype=np.int64),
         )
         self._replace_contacts(contacts, *self.saved_contacts().values())
@@ -217,7 +217,7 @@ class ContactState:
     # -------------------------------------------------------------------------------------------------------- checkpoints
 
     def saved_contacts(self) -> dict[str, NDArray[Any]]:
-        """What the next step must know of the contacts of the last one; behind those listed the ones that parted in it."""
+        """What the next step needs of the contacts of the last one; behind those listed the ones that parted in it."""
         count = int(self.contacts.number[cl.COUNT])
         parted_ids, parted = self._parted()
         data = np.zeros((len(parted), cl.DATA))
@@ -284,7 +284,7 @@ class ContactState:
         """Goes back to what `saved` gave; the table is to be described anew."""
         count = len(saved["contact_states"])
         room = max(self.contacts.ids.shape[0], len(saved["contact_ids"]))
-        keep = {name: self.arrays.counts[name] for name in (ca.SLOT_CAPACITY, ca.FEWEST_BY_SWEEPS)}
+        keep = {name: self.arrays.counts[name] for name in (ca.BODY_CAPACITY, ca.MIN_BY_SWEEPS)}
         ids, data = saved["contact_ids"], saved["contact_data"]
         self._replace_contacts(room, ids, data, saved["contact_impulses"], saved["contact_sums"])
         if self.arrays.moving_body.shape[0] < room:
@@ -363,7 +363,7 @@ class ContactState:
         self.contacts.summed[...] = 0.0
         self.arrays.limit_impulse[...], self.arrays.limit_sums[...] = 0.0, 0.0
         self.arrays.totals[:], self.arrays.balance[:] = 0.0, 0.0
-        self.arrays.counts[ca.SLOTS : ca.RECENT + 1] = 0  # in use, needed, CHANGED and RECENT
+        self.arrays.counts[ca.CONTACT_BODIES : ca.RECENT + 1] = 0  # in use, needed, CHANGED and RECENT
         self.problem.loop_impulse[:] = 0.0
         self.system.state[:] = 0
 
@@ -385,7 +385,7 @@ class ContactState:
         )
 
     @property
-    def touches(self) -> bool:
+    def is_in_contact(self) -> bool:
         """Whether there are contacts, or joints near their limits, in the last step."""
         return bool(self.contacts.number[cl.COUNT] > 0 or self.arrays.counts[ca.LIMITS] > 0)
 

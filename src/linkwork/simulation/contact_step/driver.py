@@ -106,7 +106,7 @@ def note_limits(table, h, last):
 
 @inlined
 def note_turns(s, t, h):
-    """Which body turns most by forces alone, if that is more than once around in h [s]: no law of contact sees that."""
+    """Which body turns most by forces alone, if that is more than once around in h [s]: no law of contact shows it."""
     t.counts[ca.TURNED] = 0
     most = (2.0 * math.pi / h) ** 2
     for i in range(s.tree.shape[0]):

@@ -21,7 +21,7 @@ from linkwork.simulation.contact_step.arrays import contact_arrays_of, contacts_
 from linkwork.simulation.contact_step.balance import note_push
 from linkwork.simulation.contact_step.calling import solve_contacts
 from linkwork.simulation.contact_step.checking import check_impulses
-from linkwork.simulation.contact_step.problem import clear_slots, number_contact_bodies
+from linkwork.simulation.contact_step.problem import clear_body_numbers, number_contact_bodies
 from linkwork.simulation.contact_step.responses import apply_impulses, response_matrix
 from linkwork.simulation.integrators.euler import go_straight
 from linkwork.simulation.momentum.momentum import add_efforts_of_bases, aim_centres
@@ -77,7 +77,7 @@ def is_for_matrix(table, limits):
 def make_response_matrix(table, limits):
     """Λ of a problem that was posed for sweeps, which go on."""
     t = contact_arrays_of(table)
-    clear_slots(table, number_contact_bodies(table, contacts_of(table).number[COUNT], limits))
+    clear_body_numbers(table, number_contact_bodies(table, contacts_of(table).number[COUNT], limits))
     t.counts[ca.BY_SWEEPS] = ca.BY_BOTH
     response_matrix(table, limits, problem_of(table).Lambda)
 
@@ -166,7 +166,7 @@ def note_momentum(table, h):
         return
     t = contact_arrays_of(table)
     problem = problem_of(table)
-    for r in range(t.counts[ca.SLOTS]):
+    for r in range(t.counts[ca.CONTACT_BODIES]):
         tree = s.tree_of[t.contact_bodies[r]]
         if tree >= 0:
             f = (problem.impulse[6 * r + 3], problem.impulse[6 * r + 4], problem.impulse[6 * r + 5])
@@ -174,7 +174,7 @@ def note_momentum(table, h):
             add_to6(s.target_momentum, tree, 0, join(add3(n, cross3(load3(problem.origin, r, 0), f)), f))
     add_efforts_of_bases(table, h)
     aim_centres(table, h)
-    for r in range(t.counts[ca.SLOTS]):
+    for r in range(t.counts[ca.CONTACT_BODIES]):
         tree = s.tree_of[t.contact_bodies[r]]
         if tree >= 0 and s.base[tree] >= 0:
             f = (problem.push[6 * r + 3], problem.push[6 * r + 4], problem.push[6 * r + 5])

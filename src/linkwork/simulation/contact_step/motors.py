@@ -17,7 +17,7 @@ from linkwork.model.kernels.joint_kernels import helical_twist
 from linkwork.model.layout import COMPOUND, DOF, HELICAL, KIND, PARENT, Q, V
 from linkwork.simulation.constrained.calling import accelerate_closed
 from linkwork.simulation.constrained.constraints import constraints_of, is_constrained
-from linkwork.simulation.contact_step.arrays import SLOTS, contact_arrays_of, problem_of
+from linkwork.simulation.contact_step.arrays import CONTACT_BODIES, contact_arrays_of, problem_of
 from linkwork.simulation.contact_step.impulses import find_impulses
 from linkwork.simulation.contact_step.problem import assemble_problem, free_motion, near_limits, reassemble_problem
 from linkwork.simulation.contact_step.switching import note_evaluation, switch_motors
@@ -131,10 +131,10 @@ def laws_nearly_hold(s, h):
                 effort, k, c = motor_law(
                     s.motor, s.effort_limit, s.velocity_limit, j, q, v, h, s.saturation_velocity[j]
                 )
-                acted = effort - h * k * u - c * (u - v)
+                applied = effort - h * k * u - c * (u - v)
                 effort, k, c = motor_law(s.motor, s.effort_limit, s.velocity_limit, j, q, v, h, u)
                 wanted = effort - h * k * u - c * (u - v)
-                nearly = nearly and abs(acted - wanted) <= NEARLY * max(abs(acted), abs(wanted))
+                nearly = nearly and abs(applied - wanted) <= NEARLY * max(abs(applied), abs(wanted))
     return nearly
 
 
@@ -165,7 +165,7 @@ def add_impulses_on_joints(table, h, limits):
     t = contact_arrays_of(table)
     wrench = constraints_of(table).bias_up
     impulse = problem_of(table).impulse
-    m = t.counts[SLOTS]
+    m = t.counts[CONTACT_BODIES]
     for i in range(s.tree.shape[0]):
         store6(wrench, i, 0, ZERO6)
     for r in range(m):

@@ -77,7 +77,7 @@ def mark_contact_body(t, mark, tree, body):
     """Marks a contact body and its path to the world; where two paths meet is a contact body as well."""
     if body < 0:
         return
-    t.slot_of[body] = 0
+    t.contact_body_number[body] = 0
     if mark[body] != 0:
         return
     mark[body] = 1
@@ -86,7 +86,7 @@ def mark_contact_body(t, mark, tree, body):
         mark[i] = 1
         i = tree[i, PARENT]
     if i >= 0:
-        t.slot_of[i] = 0
+        t.contact_body_number[i] = 0
 
 
 @routine
@@ -108,37 +108,37 @@ def number_contact_bodies(table, count, limits):
     for k in range(min(limits, t.bound.shape[0])):
         mark_contact_body(t, x.mark, s.tree, t.bound[k, 0])
         mark_contact_body(t, x.mark, s.tree, s.tree[t.bound[k, 0], PARENT])
-    slots = 0
+    bodies = 0
     for i in range(s.tree.shape[0]):
         if x.mark[i] == 0:
             continue
-        if t.slot_of[i] >= 0:
-            t.slot_of[i] = slots
-            if slots < t.counts[ca.SLOT_CAPACITY]:
-                t.contact_bodies[slots] = i
-            x.mark[i] = ca.FIRST_MARK + slots
-            slots += 1
+        if t.contact_body_number[i] >= 0:
+            t.contact_body_number[i] = bodies
+            if bodies < t.counts[ca.BODY_CAPACITY]:
+                t.contact_bodies[bodies] = i
+            x.mark[i] = ca.FIRST_MARK + bodies
+            bodies += 1
         else:
             parent = s.tree[i, PARENT]
             x.mark[i] = x.mark[parent] if parent >= 0 else ca.FIRST_MARK - 1
-    return slots
+    return bodies
 
 
 @routine
-def clear_slots(table, slots):
-    """Empties `slot_of` again."""
+def clear_body_numbers(table, bodies):
+    """Empties `contact_body_number` again."""
     t = contact_arrays_of(table)
-    for k in range(slots):
-        t.slot_of[t.contact_bodies[k]] = -1
+    for k in range(bodies):
+        t.contact_body_number[t.contact_bodies[k]] = -1
 
 
 @routine
-def clear_all_slots(table):
+def clear_all_body_numbers(table):
     """The same where there were more contact bodies than `contact_bodies` has room for; paths are unmarked too."""
     t = contact_arrays_of(table)
     x = constraints_of(table)
     for i in range(moving_of(table).tree.shape[0]):
-        t.slot_of[i] = -1
+        t.contact_body_number[i] = -1
         x.mark[i] = 0
 
 
@@ -148,17 +148,17 @@ def assemble_problem(table, count, limits):
     s = moving_of(table)
     t = contact_arrays_of(table)
     x = constraints_of(table)
-    slots = number_contact_bodies(table, count, limits)
-    t.counts[ca.NEEDED_SLOTS], t.counts[ca.NEEDED_LIMITS] = slots, limits
-    if slots > t.counts[ca.SLOT_CAPACITY] or limits > t.bound.shape[0]:
-        clear_all_slots(table)
+    bodies = number_contact_bodies(table, count, limits)
+    t.counts[ca.NEEDED_BODIES], t.counts[ca.NEEDED_LIMITS] = bodies, limits
+    if bodies > t.counts[ca.BODY_CAPACITY] or limits > t.bound.shape[0]:
+        clear_all_body_numbers(table)
         return CONTACTS_GROW
-    t.counts[ca.SLOTS], t.counts[ca.LIMITS] = slots, limits
-    size_problem(table, slots, count, limits, x.row.shape[0])
+    t.counts[ca.CONTACT_BODIES], t.counts[ca.LIMITS] = bodies, limits
+    size_problem(table, bodies, count, limits, x.row.shape[0])
     problem = problem_of(table)
     for k in range(limits):
-        t.contact_bodies[slots + k] = t.bound[k, 0]
-    for m in range(slots):
+        t.contact_bodies[bodies + k] = t.bound[k, 0]
+    for m in range(bodies):
         i = t.contact_bodies[m]
         store3(problem.origin, m, 0, load3(s.world, i, 9))
         before = to_world(load9(s.world, i, 0), load6(t.before, i, 0))
@@ -167,11 +167,11 @@ def assemble_problem(table, count, limits):
     for c in range(count):
         for side in range(2):
             body = t.moving_body[c, side]
-            problem.slot[c, side] = t.slot_of[body] if body >= 0 else -1
+            problem.body_number[c, side] = t.contact_body_number[body] if body >= 0 else -1
     assemble_velocities(table, count)
-    assemble_limits(s, t, problem, slots, limits)
+    assemble_limits(s, t, problem, bodies, limits)
     assemble_loops(s, t, x, problem)
-    clear_slots(table, slots)
+    clear_body_numbers(table, bodies)
     t.counts[ca.BY_SWEEPS] = ca.BY_TREE if is_for_sweeps(s, t, x, count, limits) else ca.BY_MATRIX
     if t.counts[ca.BY_SWEEPS] != ca.BY_MATRIX:
         unmark_paths(table)
@@ -186,7 +186,7 @@ def assemble_velocities(table, count):
     s = moving_of(table)
     t = contact_arrays_of(table)
     v_free, data = problem_of(table).v_free, contacts_of(table).data
-    for m in range(t.counts[ca.SLOTS]):
+    for m in range(t.counts[ca.CONTACT_BODIES]):
         for e in range(6):
             v_free[6 * m + e] = t.twists[t.contact_bodies[m], e]
     for c in range(count):
@@ -223,7 +223,7 @@ def sliding_of(s, t, data, c):
 def is_for_sweeps(s, t, x, count, limits):
     """Whether the solve is made by sweeps over the tree: where contacts, limits and loops are many for its size. Couplings
     of joints are known to the matrix only. A threshold of one asks for sweeps wherever they can be made."""
-    fewest, many = t.counts[ca.FEWEST_BY_SWEEPS], count + limits + x.row.shape[0] // 3
+    fewest, many = t.counts[ca.MIN_BY_SWEEPS], count + limits + x.row.shape[0] // 3
     if t.counts[ca.LAW] != ca.COUPLED or many < fewest or x.offset.shape[0] > 0:
         return False
     n = s.tree.shape[0]
@@ -231,17 +231,17 @@ def is_for_sweeps(s, t, x, count, limits):
 
 
 @inlined
-def assemble_limits(s, t, problem, slots, limits):
+def assemble_limits(s, t, problem, bodies, limits):
     for k in range(limits):
         i, j, side = t.bound[k, 0], t.bound[k, 1], t.bound[k, 2]
         q = s.q[s.tree[i, Q] + j - s.tree[i, V]]
-        problem.limit_at[k] = 6 * slots + k
+        problem.limit_at[k] = 6 * bodies + k
         problem.limit[k, SIGN] = 1.0 if side == 0 else -1.0
         problem.limit[k, LIMIT_GAP] = q - t.lower[t.model_dof[j]] if side == 0 else t.upper[t.model_dof[j]] - q
         problem.limit[k, LIMIT_RESTITUTION] = t.settings[ca.LIMIT_BOUNCE]
         problem.limit_impulse[k] = t.limit_impulse[t.model_dof[j], side]
-        problem.v_free[6 * slots + k] = s.v[j]
-        problem.v_before[6 * slots + k] = s.start_v[j]
+        problem.v_free[6 * bodies + k] = s.v[j]
+        problem.v_before[6 * bodies + k] = s.start_v[j]
 
 
 @inlined
@@ -252,7 +252,7 @@ def assemble_loops(s, t, x, problem):
             problem.loop_rate[r] = 0.0
             for side in range(2):
                 i = x.ends[k, side]
-                problem.loop_slot[r, side] = t.slot_of[i] if i >= 0 else -1
+                problem.loop_body_number[r, side] = t.contact_body_number[i] if i >= 0 else -1
                 if i >= 0:
                     row = to_world(load9(s.world, i, 0), load6(x.row, r, 6 * side))
                     store6(problem.loop_row, r, 6 * side, row)

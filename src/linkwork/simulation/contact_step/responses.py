@@ -17,8 +17,8 @@ from linkwork.simulation.constrained.responses import (
     response_along_path,
 )
 from linkwork.simulation.contact_step.arrays import (
+    CONTACT_BODIES,
     FIRST_MARK,
-    SLOTS,
     contact_arrays_of,
     problem_of,
 )
@@ -48,7 +48,7 @@ def response_matrix(table, limits, out):
     s = moving_of(table)
     x = constraints_of(table)
     t = contact_arrays_of(table)
-    m = t.counts[SLOTS]
+    m = t.counts[CONTACT_BODIES]
     done = 0  # limits
     for k in range(m):
         b = t.contact_bodies[k]
@@ -77,7 +77,7 @@ def response_matrix(table, limits, out):
 @inlined
 def coupling_entry(s, t, x, k, a):
     """Number a of the contact bodies and coordinates in the motion ŷ of coupling k: `project_couplings`."""
-    m = t.counts[SLOTS]
+    m = t.counts[CONTACT_BODIES]
     if a >= 6 * m:
         return x.coupled_change[k, t.bound[a - 6 * m, 1]]
     i, e = t.contact_bodies[a // 6], a % 6
@@ -96,7 +96,7 @@ def couple_responses(table, limits, out):
     x = constraints_of(table)
     t = contact_arrays_of(table)
     project_couplings(table)
-    count = 6 * t.counts[SLOTS] + limits
+    count = 6 * t.counts[CONTACT_BODIES] + limits
     for k in range(x.offset.shape[0]):
         for a in range(count):
             along = coupling_entry(s, t, x, k, a)
@@ -114,7 +114,7 @@ def couple_response(table, limits, impulse, out):
     n = s.tree.shape[0]
     for k in range(x.offset.shape[0]):
         along = 0.0
-        for a in range(6 * t.counts[SLOTS] + limits):
+        for a in range(6 * t.counts[CONTACT_BODIES] + limits):
             if impulse[a] != 0.0:
                 along += coupling_entry(s, t, x, k, a) * impulse[a]
         for j in range(s.v.shape[0]):
@@ -128,7 +128,7 @@ def switch_responses(table, limits, first, out):
     """Λ -= Σ (a / m) (J y)(J y)ᵀ: response with motors `first` and later by their other law, (30) of `switching`."""
     s = moving_of(table)
     t = contact_arrays_of(table)
-    m, n, y = t.counts[SLOTS], s.tree.shape[0], problem_of(table).v_after  # not known yet: scratch
+    m, n, y = t.counts[CONTACT_BODIES], s.tree.shape[0], problem_of(table).v_after  # not known yet: scratch
     for k in range(first, t.switches[0]):
         weight = t.switch_weight[k]
         for a in range(m):
@@ -160,7 +160,7 @@ def take_off_switch(s, t, x, k, along, out):
 @inlined
 def switch_response(s, t, x, limits, impulse, out):
     """The response to impulses on contact bodies and near limits with motors by their other law."""
-    m, n = t.counts[SLOTS], s.tree.shape[0]
+    m, n = t.counts[CONTACT_BODIES], s.tree.shape[0]
     for k in range(t.switches[0]):
         along = 0.0
         for r in range(m):
@@ -179,7 +179,7 @@ def unmark_paths(table):
     s = moving_of(table)
     x = constraints_of(table)
     t = contact_arrays_of(table)
-    for k in range(t.counts[SLOTS]):
+    for k in range(t.counts[CONTACT_BODIES]):
         i = t.contact_bodies[k]
         while i >= 0 and x.mark[i] != 0:
             x.mark[i] = 0
@@ -274,7 +274,7 @@ def apply_impulses(table, limits, impulse, out):
     s = moving_of(table)
     x = constraints_of(table)
     t = contact_arrays_of(table)
-    m = t.counts[SLOTS]
+    m = t.counts[CONTACT_BODIES]
     count = mark_paths(s, t.contact_bodies[: m + limits], x.mark, x.members)
     clear_members(x, count)
     for r in range(m):

@@ -6,7 +6,7 @@ One that gains energy is kept from SHORTEST_FOR_GAINS of it on, and what it gain
 The next step begins with parts of twice the length of the last ones. So every step ends: its parts are bounded in number.
 """
 
-from linkwork.contact.contact_list import forget_sums, settle_sums, take_back_contacts
+from linkwork.contact.contact_list import commit_sums, forget_sums, take_back_contacts
 from linkwork.core.jit import inlined, routine
 from linkwork.simulation import moving as mv
 from linkwork.simulation.contact_step import arrays as ca
@@ -83,7 +83,7 @@ def commit_impulses(table, stands):
     """What contacts and limits gave since the last part that stands, stands too, or was taken back."""
     s = moving_of(table)
     t = contact_arrays_of(table)
-    settle_sums(contacts_of(table), stands)
+    commit_sums(contacts_of(table), stands)
     for j in range(s.v.shape[0]):
         place = t.model_dof[j]
         for side in range(2):

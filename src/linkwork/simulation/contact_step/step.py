@@ -33,9 +33,9 @@ from linkwork.simulation.stepping.saving import save_start
 MOST_PARTS = 8  # of a step in which fast bodies meet; the last one is all that is left
 SOON = 1e-3  # of a step: bodies that meet earlier than this meet now
 SHORT_OF = 1e-9  # of the time until they meet: a part ends right before
-CUT = -100  # status of a part that `finish` is to take back
+CUT = -100  # status of a part that `finish_step` is to take back
 
-finish = make_finish(euler.EULER)
+finish_step = make_finish(euler.EULER)
 begin_step = euler.begin
 
 
@@ -65,7 +65,7 @@ def try_euler(table, h):
     while True:
         until = next_impact(table)
         if status == OK and SOON * h < until < last and parts < MOST_PARTS:
-            finish(table, CUT)
+            finish_step(table, CUT)
             take_back_contacts(contacts_of(table))
             last = (1.0 - SHORT_OF) * until
             status, count = begin_euler(table, last)
@@ -93,11 +93,11 @@ def begin_euler(table, h):
     """`begin_and_find`. With contacts or limits, saturation of motors is found together with them (`motors`), and would be
     found twice. So it is found by forces alone only where there are none, now and in the last step."""
     counts = contact_arrays_of(table).counts
-    if not are_motors_limited(table) or counts[ca.SLOTS] + counts[ca.LIMITS] == 0:
+    if not are_motors_limited(table) or counts[ca.CONTACT_BODIES] + counts[ca.LIMITS] == 0:
         return begin_and_find(table, h, True, True)
     status, count = begin_and_find(table, h, True, False)
     if status == OK and count == 0 and any_changes_law(moving_of(table), h, moving_of(table).v):
-        finish(table, CUT)
+        finish_step(table, CUT)
         take_back_contacts(contacts_of(table))
         status, count = begin_and_find(table, h, True, True)
     return status, count
@@ -141,11 +141,11 @@ def end_contact_step(table, h, status, count):
             status = solve_and_integrate(table, h, count, limits)
         else:
             t = contact_arrays_of(table)
-            t.counts[ca.SLOTS], t.counts[ca.LIMITS] = 0, 0
+            t.counts[ca.CONTACT_BODIES], t.counts[ca.LIMITS] = 0, 0
             status = end_without_contact(table, h)
     if status == OK:
         status = close_any(table)
-    status = finish(table, status)
+    status = finish_step(table, status)
     if status == OK:
         record_pressing(table)
     elif count > 0:

@@ -17,7 +17,7 @@ SMALL_ANGLE2 = (
     1e-2  # angle squared, below which the first terms of the series of both coefficients are exact to rounding
 )
 
-EVALUATE, DONE = -100, -1  # what an integrator wants next; anything else is a failure (`moving`)
+EVALUATE, DONE = -100, -1  # what an integrator needs next; anything else is a failure (`moving`)
 
 
 @inlined

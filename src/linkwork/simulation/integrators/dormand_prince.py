@@ -30,7 +30,7 @@ DIFFERENCE = tuple(b - c for b, c in zip((*STAGES[-1], 0.0), FOURTH, strict=True
 MEMORY = 0.04
 PROPORTION = 0.2 - 0.75 * MEMORY
 SAFETY, LEAST, MOST = 0.9, 0.2, 10.0
-LEAST_ERROR = 1e-4  # a smaller error before tells the controller nothing
+LEAST_ERROR = 1e-4  # a smaller error before does not change the controller
 TINIEST = 1e-12  # of the whole step: shorter substeps make no way
 CAUTION = 0.01  # first substep of all: the part of the time in which velocities change by their own size
 LAST = 6  # stage at the end of a substep, whose rates begin the next one

@@ -88,19 +88,19 @@ FADED = FADING**EVERY
 
 
 @inlined
-def is_driven(s):
+def has_energy_source(s):
     """Whether loads, motors or given efforts can bring energy in."""
-    driven = s.wrench.shape[0] > 0 or s.counts[mv.LOADS] > 0 or s.counts[mv.MOTORS] > 0
+    has_source = s.wrench.shape[0] > 0 or s.counts[mv.LOADS] > 0 or s.counts[mv.MOTORS] > 0
     for j in range(s.v.shape[0]):
-        driven = driven or s.effort[j] != 0.0
-    return driven
+        has_source = has_source or s.effort[j] != 0.0
+    return has_source
 
 
 @routine
 def count_flight(table, is_fast):
     """After the evaluation at the start of a step in flight. is_fast: whether energy is to be counted from here on."""
     s = moving_of(table)
-    if is_driven(s):
+    if has_energy_source(s):
         s.numbers[mv.COUNTED_STEPS] = 0.0
         return
     steps = s.numbers[mv.COUNTED_STEPS]

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork.core.arrays import FloatArray, IntArray
-from linkwork.core.checks import positive, shown, whole
+from linkwork.core.checks import integer, positive, shown
 from linkwork.core.messages.describe import html_table, quoted
 from linkwork.core.messages.names import did_you_mean
 from linkwork.core.uncopied import Uncopied
@@ -63,13 +63,13 @@ class Actuators(Uncopied):
         self._place = {actuator.name: k for k, actuator in enumerate(self.actuators)}
         self._row = np.array([model.v_slice(actuator.joint).start for actuator in self.actuators])
         self._body = np.array([model.joint(actuator.joint) for actuator in self.actuators])
-        self._gear, self._lag, strength = (
+        self._gear, self._lag, effort_limit = (
             np.array([getattr(actuator, what) for actuator in self.actuators], dtype=float)
             for what in ("gear", "time_constant", "effort_limit")
         )
         self._low, self._high = (np.array([actuator.limits[k] for actuator in self.actuators]) for k in range(2))
         self._is = {x: np.array([a.control == x for a in self.actuators]) for x in ("effort", "velocity", "position")}
-        self._strength = np.where(self._is["effort"], strength, np.inf)
+        self._effort_limit = np.where(self._is["effort"], effort_limit, np.inf)
         self._has_lag, self._has_efforts = bool((self._lag > 0.0).any()), bool(self._is["effort"].any())
         self._column = np.where(self._is["position"], M_POSITION, M_VELOCITY)  # of the table of motors
         self._given = np.zeros(len(self.actuators))  # efforts that were added to those of the simulation
@@ -186,7 +186,7 @@ class Actuators(Uncopied):
 
     def step(self, h: float, n: int = 1) -> Any:
         """Moves the simulation on by n steps of h [s]; activations follow their controls. Returns its last report."""
-        h, n = positive(h, "h"), whole(n, 1, "the number of steps")
+        h, n = positive(h, "h"), integer(n, 1, "the number of steps")
         if not self._lag.any():
             self.update()
             return self.sim.step(h, n)
@@ -218,7 +218,7 @@ class Actuators(Uncopied):
         acting = np.where(self._lag > 0.0, self._activation, self._control) if self._has_lag else self._control
         joints = self.sim._joints
         if self._has_efforts:
-            drive = np.clip(acting, -self._strength, self._strength)
+            drive = np.clip(acting, -self._effort_limit, self._effort_limit)
             effort = np.where(self._is["effort"], self._gear * drive, 0.0)
             if np.any(effort != self._given):
                 np.add.at(joints.effort, self._row, effort - self._given)

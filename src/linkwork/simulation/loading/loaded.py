@@ -178,6 +178,6 @@ class Loaded:
     def clear_motor(self, joint: str) -> None:
         """Takes the motor of a joint away."""
         self.model.joint(joint)  # refuses a name that does not exist
-        if joint not in self._joints.driven:
+        if joint not in self._joints.motor_joints:
             raise StateError(f"joint '{joint}' has no motor to clear; set_motor('{joint}', ...) gives it one.")
         self._joints.clear_motor(joint)

@@ -330,7 +330,7 @@ class LoadTable:
                 self._add_rows(handle, table[rows])
             else:
                 self._add_fixed(handle)
-        # rows in the order they had: which row a load has tells in what order forces are summed
+        # rows in the order they had: the row of a load gives the order in which forces are summed
         for row, n, k in world:
             self.table[row], self.body[row] = table[row], wanted[n].bodies[k]
             handles[n].rows[k] = row

@@ -206,7 +206,7 @@ class Motors(TakesTurns):
             raise StateError(
                 f"{what} has shape {array.shape}; these motors need shape ({self._size},), or one number for all."
             )
-        # One product sees a number that is not finite, and is cheaper than to look at each; squares may overflow.
+        # One product finds a number that is not finite, and is cheaper than to check each; squares may overflow.
         if not math.isfinite(np.vdot(array, array)) and not np.isfinite(array).all():
             raise StateError(f"{what} of motors is {shown(value)}; give finite numbers.")
         return array
@@ -216,12 +216,12 @@ class Motors(TakesTurns):
         inputs = self._inputs
         if self._engaged == inputs.engaged_version:
             return
-        fresh = [k for k, name in enumerate(self.joints) if name not in inputs.driven]
+        fresh = [k for k, name in enumerate(self.joints) if name not in inputs.motor_joints]
         if fresh:
             new = Motors(self._sim, self._bodies[fresh])
             inputs.motor[new._rows] = 0.0
             inputs.motor[new._rows, M_POSITION] = self._sim._coordinates_of_joints()[new._coordinates]
-            inputs.driven.update(new.joints)
+            inputs.motor_joints.update(new.joints)
         self._engaged = inputs.engaged_version
 
     # ---------------------------------------------------------------------------------------------------------------- shown

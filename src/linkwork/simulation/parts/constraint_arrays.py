@@ -1,4 +1,4 @@
-"""Making the arrays of the constraints of a model (`simulation.constraints`), and refusing states whose loops are open."""
+"""Makes the arrays of constraints of a model (`simulation.constrained.constraints`); refuses states with open loops."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def allocate_constraints(model: Model, bodies: int, freedoms: int, responds: boo
     coupled = plan.coupled if plan is not None else []
     n, nv = (bodies, freedoms) if p or responds else (0, 0)
     ends = plan.ends.copy() if plan is not None else np.zeros((0, 2), dtype=np.int64)
-    constrained, where = bodies_of_loops(ends)
+    found, end_body = bodies_of_loops(ends)
     m = 2 * k  # at most; which bodies are at their ends changes with the region of an adaptive simulation
     return Constraints(
         tree=tables[0],
@@ -52,8 +52,8 @@ def allocate_constraints(model: Model, bodies: int, freedoms: int, responds: boo
         first_row=np.array([0, *(rows.stop for rows in plan.rows)])
         if plan is not None
         else np.zeros(1, dtype=np.int64),
-        constrained=np.concatenate([constrained, np.zeros(m - constrained.size, dtype=np.int64)])[: constrained.size],
-        where=where,
+        constrained_bodies=np.concatenate([found, np.zeros(m - found.size, dtype=np.int64)])[: found.size],
+        end_body=end_body,
         z=z,
         rate=np.zeros(nz),
         S=np.zeros((nz, 6)),
@@ -85,7 +85,7 @@ def allocate_constraints(model: Model, bodies: int, freedoms: int, responds: boo
         on_joints=lazy_zeros(nv if p else 0, p),
         through_joint=np.zeros((6, p)),
         wrenches=np.zeros((m, 6)),
-        acting=np.zeros((k, 12)),
+        loop_wrenches=np.zeros((k, 12)),
         change=lazy_zeros(nv),
         push=np.zeros(nv if coupled else 0),
         coupled_change=np.zeros((len(model.couplings), nv if responds else 0)),
@@ -106,9 +106,9 @@ def _addresses() -> IntArray:
 
 def bodies_of_loops(ends: IntArray) -> tuple[IntArray, IntArray]:
     """The bodies at the ends of loops, and the number of each end among them; -1 is the world."""
-    constrained = np.unique(ends[ends >= 0])
-    where = np.where(ends >= 0, np.searchsorted(constrained, ends), -1)
-    return constrained, np.ascontiguousarray(where.reshape(ends.shape))
+    constrained_bodies = np.unique(ends[ends >= 0])
+    end_body = np.where(ends >= 0, np.searchsorted(constrained_bodies, ends), -1)
+    return constrained_bodies, np.ascontiguousarray(end_body.reshape(ends.shape))
 
 
 def refuse_open_loops(model: Model, state: State) -> None:

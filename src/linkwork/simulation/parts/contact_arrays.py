@@ -11,7 +11,7 @@ from linkwork.spatial.simd import LANES
 
 
 def allocate_contact_arrays(
-    bodies: int, coordinates: int, freedoms: int, nodes: int, contacts: int, slots: int, limits: int
+    bodies: int, coordinates: int, freedoms: int, nodes: int, contacts: int, body_capacity: int, limits: int
 ) -> ContactArrays:
     arrays = ContactArrays(
         open_nodes=np.zeros(nodes, dtype=np.int64),
@@ -23,8 +23,8 @@ def allocate_contact_arrays(
         before=lazy_zeros(bodies, 6),
         end_pose=lazy_zeros(bodies, 12),
         moving_body=np.zeros((contacts, 4), dtype=np.int64),
-        slot_of=np.full(bodies, -1, dtype=np.int64),
-        contact_bodies=np.zeros(slots + limits, dtype=np.int64),
+        contact_body_number=np.full(bodies, -1, dtype=np.int64),
+        contact_bodies=np.zeros(body_capacity + limits, dtype=np.int64),
         lower=np.full(freedoms, -np.inf),
         upper=np.full(freedoms, np.inf),
         bound=np.zeros((limits, 3), dtype=np.int64),
@@ -58,5 +58,5 @@ def allocate_contact_arrays(
         region=np.zeros(0, dtype=np.int64),
         choice=np.zeros(0),
     )
-    arrays.counts[ca.SLOT_CAPACITY] = slots
+    arrays.counts[ca.BODY_CAPACITY] = body_capacity
     return arrays

@@ -24,7 +24,7 @@ class Listener(Protocol):
 class JointInputs:
     """Efforts and motors on the joints of a simulation.
 
-    effort (nv,): as given [N·m or N]. motor (nv, 5): columns of `motor_law`. driven: joints that have a motor.
+    effort (nv,): as given [N·m or N]. motor (nv, 5): columns of `motor_law`. motor_joints: joints that have a motor.
     gains_version, engaged_version: count up where gains were set, and where motors were taken away.
     has_friction: whether any motor ever had dry friction, which is judged at the end of steps as limits of motors are.
     """
@@ -36,14 +36,14 @@ class JointInputs:
         self._listener = listener
         self.effort = np.zeros(model.nv)
         self.motor = np.zeros((model.nv, MOTOR_COLUMNS))
-        self.driven: set[str] = set()
+        self.motor_joints: set[str] = set()
         self.engaged_version = self.gains_version = 0
         self.has_friction = False
 
     @property
     def could_work(self) -> bool:
         """Whether any effort or motor may bring energy in."""
-        return bool(self.driven) or bool(self.effort.any())
+        return bool(self.motor_joints) or bool(self.effort.any())
 
     # ------------------------------------------------------------------------------------------------------------- changes
 
@@ -69,13 +69,13 @@ class JointInputs:
         other = not np.array_equal(self.motor[rows, : M_DAMPING + 1], values[:, : M_DAMPING + 1])
         self.gains_version += other
         self.motor[rows, :M_FRICTION] = values[:, :M_FRICTION]
-        self.driven.add(joint)
+        self.motor_joints.add(joint)
         self.changed(np.array([i], dtype=np.int64))
         return other
 
     def clear_motor(self, joint: str) -> None:
         self.motor[self.model.v_slice(joint)] = 0.0
-        self.driven.discard(joint)
+        self.motor_joints.discard(joint)
         self.engaged_version += 1
         self.gains_version += 1
         self.changed(np.array([self.model.joint(joint)], dtype=np.int64))
@@ -106,7 +106,7 @@ class JointInputs:
         )
 
     def saved(self) -> dict[str, NDArray[Any]]:
-        driven = np.array(sorted(self.model.joint(joint) for joint in self.driven), dtype=np.int64)
+        driven = np.array(sorted(self.model.joint(joint) for joint in self.motor_joints), dtype=np.int64)
         return {"effort": self.effort.copy(), "motor": self.motor.copy(), "driven": driven}
 
     def fits(self, saved: Saved) -> bool:
@@ -114,7 +114,7 @@ class JointInputs:
 
     def restore(self, saved: Saved) -> None:
         write({"effort": self.effort, "motor": self.motor}, saved)
-        self.driven = {self.model.joint_names[i] for i in saved["driven"].tolist()}
+        self.motor_joints = {self.model.joint_names[i] for i in saved["driven"].tolist()}
         self.engaged_version += 1
         self.gains_version += 1
         self.has_friction = self.has_friction or bool(self.motor[:, M_FRICTION].any())
@@ -122,5 +122,5 @@ class JointInputs:
     def reset(self) -> None:
         """No effort, no motor."""
         self.set_efforts(np.zeros(self.model.nv))
-        for joint in sorted(self.driven):
+        for joint in sorted(self.motor_joints):
             self.clear_motor(joint)

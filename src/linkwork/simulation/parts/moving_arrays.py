@@ -71,7 +71,7 @@ def allocate(tables: Sequence[NDArray[Any]], bases: IntArray, tree_of: IntArray,
 
 
 def history_of(moving: Moving) -> dict[str, FloatArray]:
-    """What a variational step remembers of the one before, for checkpoints; nothing for other integrators."""
+    """What a variational step keeps of the one before, for checkpoints; nothing for other integrators."""
     is_variational = moving.counts[mv.METHOD] == mv.VARIATIONAL
     if not is_variational:
         return {}

@@ -44,7 +44,7 @@ class MovingLinkage:
 
     tables: tree, body, screws, dof, rest, gravity; contact: of this linkage, or None.
     is_model: whether its coordinates are those of the model, and so to be saved here.
-    has_noted: whether `arrays.applied_efforts` holds what acted on joints in the last step.
+    has_recorded: whether `arrays.applied_efforts` holds what acted on joints in the last step.
     """
 
     fault = "the checkpoint is damaged: its momentum, loops or past steps do not fit the model."
@@ -70,7 +70,7 @@ class MovingLinkage:
         counts[mv.KEEPS_MOMENTUM] = self.bases.size > 0 and method == mv.SEMI_IMPLICIT_EULER
         counts[mv.LIMITED] = has_limited_motors(model)
         numbers[[mv.RTOL, mv.ATOL, mv.PROPOSED_STEP]] = how.rtol, how.atol, math.inf
-        self.has_noted = False
+        self.has_recorded = False
         self.table: IntArray = np.zeros(0, dtype=np.int64)
         self.describe()
 
@@ -139,7 +139,7 @@ class MovingLinkage:
             {"q": moving.q, "v": moving.v}
             if self._is_model
             else {
-                "loop_forces": self.constraints.acting,
+                "loop_forces": self.constraints.loop_wrenches,
                 "coupling_forces": self.constraints.coupling,
             }
         )
@@ -163,7 +163,7 @@ class MovingLinkage:
 
     def restore(self, saved: Saved) -> None:
         write(self._saved_arrays(), saved)
-        self.has_noted = False
+        self.has_recorded = False
         if self._is_model:
             self.arrays.counts[mv.COMPOSITES_READY] = 0
 
@@ -174,5 +174,5 @@ class MovingLinkage:
         self.arrays.counts[mv.COMPOSITES_READY] = 0
         if self.model.is_constrained:
             self.constraints.z[...] = loop_plan(self.model).joints.neutral().q
-            self.constraints.acting[...], self.constraints.coupling[...] = 0.0, 0.0
-        self.has_noted = False
+            self.constraints.loop_wrenches[...], self.constraints.coupling[...] = 0.0, 0.0
+        self.has_recorded = False

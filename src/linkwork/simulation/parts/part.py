@@ -75,7 +75,7 @@ def copies(arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
 
 
 def write(arrays: Mapping[str, NDArray[Any]], saved: Saved) -> None:
-    """Into arrays that kernels know by their addresses."""
+    """Into arrays that kernels use by their addresses."""
     for name, array in arrays.items():
         array[...] = saved[name]
 

@@ -19,14 +19,14 @@ class EnergyWatch:
 
     @property
     def is_new(self) -> bool:
-        """Whether it does not know yet where the energy began."""
+        """Whether the energy at the beginning is still missing."""
         return math.isnan(self.start)
 
     def forget(self) -> None:
         """Begins anew: energy may have come in."""
         self.start, self.largest_kinetic, self.largest_sum = math.nan, 0.0, 0.0
 
-    def look(self, kinetic: float, total: float, known: float = 0.0) -> float:
+    def check(self, kinetic: float, total: float, known: float = 0.0) -> float:
         """kinetic, total: energy now [J]. How far it is above the start and what is known, if too far; once, then 0 [J]."""
         if math.isnan(self.start):
             self.start = total
@@ -41,7 +41,7 @@ class EnergyWatch:
         return gain
 
     def warn(self, gain: float, integrator: str) -> None:
-        """Of a gain that `look` found [J]."""
+        """Of a gain that `check` found [J]."""
         if integrator == "variational":
             advice = "Take shorter steps."
         else:

@@ -36,8 +36,8 @@ class Extremes:
     """Gathers the moments of one run. A simulation that shows none has no extremes."""
 
     def __init__(self, sim: Any):
-        self._look: Any = getattr(sim, "_moment", None)
-        self._names = sim.model.joint_names if self._look is not None else ()
+        self._read_moment: Any = getattr(sim, "_moment", None)
+        self._names = sim.model.joint_names if self._read_moment is not None else ()
         self._start, self._kinetic = math.nan, 0.0
         self._lowest, self._highest, self._drift = math.inf, -math.inf, 0.0
         self._speed, self._joint = 0.0, -1
@@ -45,13 +45,13 @@ class Extremes:
 
     def begin(self, sim: Any) -> None:
         """Before the first step."""
-        if self._look is not None:
-            self._take(self._look(sim.energy))
+        if self._read_moment is not None:
+            self._take(self._read_moment(sim.energy))
 
-    def look(self) -> None:
+    def sample(self) -> None:
         """After some steps."""
-        if self._look is not None:
-            self._take(self._look())
+        if self._read_moment is not None:
+            self._take(self._read_moment())
 
     def _take(self, now: Moment) -> None:
         if self._moments == 0:

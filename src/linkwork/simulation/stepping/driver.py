@@ -30,11 +30,11 @@ def nothing_to_close(table):
 
 
 def make_finish(integrator: Integrator) -> Any:
-    """finish(table, status), the end of a step: OK or the failure."""
+    """finish_step(table, status), the end of a step: OK or the failure."""
     end_step, steps = integrator.end_step, 0 if integrator.counts_substeps else 1
 
     @routine
-    def finish(table, status):
+    def finish_step(table, status):
         """What the integrator does after a step, and whether anything overflowed; a step that failed is taken back.
 
         Returns OK or the failure.
@@ -49,7 +49,7 @@ def make_finish(integrator: Integrator) -> Any:
         take_back_state(table)
         return status
 
-    return finish
+    return finish_step
 
 
 def make_step(integrator: Integrator, evaluate: Any, close: Any = nothing_to_close, again: Any = None) -> Any:
@@ -60,7 +60,7 @@ def make_step(integrator: Integrator, evaluate: Any, close: Any = nothing_to_clo
     can be done for less.
     """
     begin, resume, where_joints_act = integrator.begin, integrator.resume, integrator.where_joints_act
-    finish = make_finish(integrator)
+    finish_step = make_finish(integrator)
     evaluate = evaluate if again is None else make_evaluate_where(integrator, evaluate, again)
 
     @routine
@@ -71,12 +71,12 @@ def make_step(integrator: Integrator, evaluate: Any, close: Any = nothing_to_clo
             status = resume(table, h, evaluate(table, where_joints_act(table), h))
         if status == DONE:
             status = close(table)
-        return finish(table, status)
+        return finish_step(table, status)
 
     @routine
     def step_without_evaluations(table, h):
         save_start(table)
-        return finish(table, begin(table, h))
+        return finish_step(table, begin(table, h))
 
     return step if resume is not None else step_without_evaluations
 
@@ -96,7 +96,7 @@ def make_evaluate_where(integrator: Integrator, evaluate: Any, again: Any) -> An
 
 @inlined
 def is_made(status):
-    """Whether a step was made. After CONTACTS_CHANGED it was, and whoever asked for it has something to do."""
+    """Whether a step was made. After CONTACTS_CHANGED it was, and its caller has something to do."""
     return status == mv.OK or status == mv.CONTACTS_CHANGED
 
 
@@ -150,7 +150,7 @@ def make_advance_stage(integrator: Integrator, evaluate: Any, close: Any, again:
     """
     begin, resume, where_joints_act = integrator.begin, integrator.resume, integrator.where_joints_act
     stays_at_q, record_efforts = integrator.stays_at_q, integrator.record_efforts
-    finish = make_finish(integrator)
+    finish_step = make_finish(integrator)
     evaluate = evaluate if again is None else make_evaluate_where(integrator, evaluate, again)
 
     @inlined
@@ -173,6 +173,6 @@ def make_advance_stage(integrator: Integrator, evaluate: Any, close: Any, again:
             return status
         if status == DONE:
             status = close(table)
-        return finish(table, status)
+        return finish_step(table, status)
 
     return advance_stage

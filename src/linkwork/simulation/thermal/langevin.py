@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.core.arrays import FloatArray
-from linkwork.core.checks import not_negative, positive, shown, whole
+from linkwork.core.checks import integer, not_negative, positive, shown
 from linkwork.core.messages.describe import described, tabled
 from linkwork.dynamics.api import forward_dynamics
 from linkwork.dynamics.inputs import as_model, as_state
@@ -95,7 +95,7 @@ class Langevin:
         not_negative(self.temperature, "temperature", finite=True)
         positive(self.friction, "friction")
         positive(self.boltzmann, "boltzmann")
-        whole(self.seed, 0, "seed")
+        integer(self.seed, 0, "seed")
         if not isinstance(self.fixman, bool | np.bool_):
             raise StateError(f"fixman is {shown(self.fixman)}; give True or False.")
 
@@ -105,7 +105,7 @@ class Langevin:
 
 
 class ThermostatByHand:
-    """A Langevin thermostat at work. All that it remembers is where its random numbers stand."""
+    """A Langevin thermostat at work. All that it keeps is where its random numbers stand."""
 
     def __init__(self, settings: Langevin, model: Model):
         self.settings, self.model = settings, as_model(model, "a thermostat")

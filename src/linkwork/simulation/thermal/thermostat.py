@@ -3,7 +3,7 @@
 After each step velocities change as friction and noise change them in the time h, exactly: v ← c v + √(1 - c²) ξ with
 c = exp(-γ h) and ξ of covariance kT M⁻¹ (equation 1 of docs/proteins.md); of a closed linkage, what its loops leave of it.
 Noise is a change of velocities, not a force: no
-acceleration and no metric of accelerations sees it.
+acceleration and no metric of accelerations shows it.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ class Thermostat:
         )  # velocities that constraints take away
         self._fixman: Any = None
         if settings.fixman:
-            FixmanPotential(model, settings.temperature, settings.boltzmann)  # refuses joints it does not know
+            FixmanPotential(model, settings.temperature, settings.boltzmann)  # refuses joints without a law
             self._fixman = np.empty((n, BODY_WORK)), np.empty((nv, DOF_WORK)), np.zeros((n, 6, 6)), np.zeros((4, 6, 6))
             self._slopes = np.zeros(nv)
 

@@ -111,13 +111,13 @@ def invert_symmetric(D, j, size):
     """
     negative = 0
     for c in range(size):  # L below the diagonal, Δ on it
-        whole = abs(D[j + c, c])
+        total = abs(D[j + c, c])
         pivot = D[j + c, c]
         for k in range(c):
             part = D[j + c, k] * D[j + c, k] * D[j + k, k]
             pivot -= part
-            whole += abs(part)
-        if not abs(pivot) > SINGULAR_PART * whole:
+            total += abs(part)
+        if not abs(pivot) > SINGULAR_PART * total:
             return -1
         if pivot < 0.0:
             negative += 1

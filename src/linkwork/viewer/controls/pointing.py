@@ -1,7 +1,7 @@
 """Where the mouse points in the world, worked out from the camera of a page.
 
 A page works it out itself and sends the point of the body and of the mouse with every movement. While bodies move it may
-send NaN instead: its picture of the body has been replaced meanwhile. What it sees, it sends in any case.
+send NaN instead: its picture of the body has been replaced meanwhile. What it shows, it sends in any case.
 """
 
 from __future__ import annotations

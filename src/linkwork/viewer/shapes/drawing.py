@@ -27,7 +27,7 @@ OF_WORLD = -1  # sector of what does not move
 
 
 class _Batch:
-    """The instances `rows`, and what of them the page knows."""
+    """The instances `rows`, and what of them the page has."""
 
     def __init__(self, handle: Any, rows: IntArray, poses: FloatArray, sector: int):
         self.handle, self.rows, self.sector = handle, rows, sector

@@ -178,7 +178,7 @@ def _flat_planes(atoms: Atoms, alphas: list[int]) -> NDArray[np.bool_]:
 
 
 def residue_labels(atoms: Atoms) -> list[tuple[str, int, FloatArray]]:
-    """Text, body and place in its frame [nm] for every residue: "LYS 41 A" where its atoms tell which it is."""
+    """Text, body and place in its frame [nm] for every residue: "LYS 41 A" where its atoms identify it."""
     groups: dict[tuple[str, str], list[int]] = {}
     for i, residue in enumerate(atoms.residue):
         groups.setdefault(residue, []).append(i)

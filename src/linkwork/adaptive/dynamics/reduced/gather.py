@@ -2,7 +2,7 @@
 
 from linkwork.adaptive.dynamics.reduced.reduced import (
     GROUPS,
-    ROWS_OF_CONSTRAINED,
+    ROWS_OF_CONSTRAINED_BODIES,
     WORLD,
     copy_joints,
     has_group,
@@ -108,18 +108,18 @@ def gather_loops(table, plan, c, run, reduced):
             store9(x.frames, k, 12 * side, R)
             store3(x.frames, k, 12 * side + 9, p)
             x.ends[k, side] = group
-            where = WORLD
+            number = WORLD
             if group != WORLD:
-                where = count
+                number = count
                 for m in range(count):
-                    if x.constrained[m] == group:
-                        where = m
-                if where == count:
+                    if x.constrained_bodies[m] == group:
+                        number = m
+                if number == count:
                     count += 1
-                    set_rows(table, ROWS_OF_CONSTRAINED, count)
-                    constraints_of(table).constrained[where] = group
-            x.where[k, side] = where
-    set_rows(table, ROWS_OF_CONSTRAINED, count)
+                    set_rows(table, ROWS_OF_CONSTRAINED_BODIES, count)
+                    constraints_of(table).constrained_bodies[number] = group
+            x.end_body[k, side] = number
+    set_rows(table, ROWS_OF_CONSTRAINED_BODIES, count)
 
 
 @inlined
@@ -168,7 +168,7 @@ def express_loop_forces(table, plan, c, run, reduced):
         for side in range(2):
             if reduced.loop_ends[k, side] >= 0:
                 _, R, p = body_in_group(plan, c, run, reduced, reduced.loop_ends[k, side])
-                store6(run.loop_wrench, 2 * k + side, 0, wrench_to_child(R, p, load6(x.acting, k, 6 * side)))
+                store6(run.loop_wrench, 2 * k + side, 0, wrench_to_child(R, p, load6(x.loop_wrenches, k, 6 * side)))
     express_coupling_forces(c, run, reduced, x)
 
 

@@ -1,7 +1,7 @@
 """A field on the linkage that moves: poses of all bodies from those of the rigid groups, wrenches of bodies on groups.
 
 Between two updates of the region a body stands still in its group, so its pose there is found once per update. A field that
-can (`ClusterField`) is told so: it leaves out what cannot change inside groups, and acts on groups without the detour. The
+can (`ClusterField`) gets the groups: it leaves out what cannot change inside groups, and acts on groups directly. The
 metric of the fully articulated linkage needs the wrenches of everything on every body: at each update they are found by a
 second copy of the field, in which every body is by itself. In between they are known too: what bodies of one group do to
 each other does not change in their frames, and the rest is what the field does to the groups. Theory: docs/proteins.md.

@@ -75,7 +75,7 @@ class GroupForces(PythonForces):
         self._load_all_bodies(self._on_all)
 
     def load_present(self) -> None:
-        """The same for whoever asks for coefficients between two updates."""
+        """The same where coefficients are read between two updates."""
         if self.fluid is not None:
             self.load_metric()
         if self._groups is None:

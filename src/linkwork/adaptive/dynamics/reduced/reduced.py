@@ -46,7 +46,7 @@ VELOCITY_ROWS = tuple(
 )
 COORDINATE_ROWS = tuple(place_of(Moving, x) for x in ("rest", "q", "start_q"))
 ROWS_OF_WRENCH = place_of(Moving, "wrench")
-ROWS_OF_CONSTRAINED = place_of(Constraints, "constrained", Moving)
+ROWS_OF_CONSTRAINED_BODIES = place_of(Constraints, "constrained_bodies", Moving)
 SCRATCH_BODY_ROWS = tuple(place_of(Constraints, x, Moving) for x in ("mark", "members", "bias_up", "response"))
 SCRATCH_VELOCITY_ROWS = tuple(place_of(Constraints, x, Moving) for x in ("change", "effort"))
 

@@ -88,7 +88,7 @@ class ActiveRegion:
         self.complete_update()
         leaves_joints = task in LEAVING_JOINTS
         if not leaves_joints:
-            self.moving.has_noted = False  # other joints may move from now on
+            self.moving.has_recorded = False  # other joints may move from now on
         self._changes_are_few = self._is_renewed = False
         self.reduced.counts[HAS_WRENCHES] = self._loads.has_fixed or self.forces.field is not None
         given = NO_SETTINGS if settings is None else settings
@@ -247,7 +247,7 @@ class ActiveRegion:
         """What acts on all joints, and on those that move what acted in the last step, shape (nv, 5)."""
         self.collect()
         found = self.tree.present_efforts()
-        if self.moving.has_noted:
+        if self.moving.has_recorded:
             moving, groups = self.moving.arrays, int(self.reduced.counts[GROUPS])
             tree, model_tree = moving.tree[:groups], self.tree.mechanism.tree[self.reduced.joint[:groups]]
             rows = np.repeat(model_tree[:, V] - tree[:, V], tree[:, DOF]) + np.arange(int(tree[:, DOF].sum()))
@@ -313,7 +313,7 @@ class ActiveRegion:
     def count_motors(self) -> None:
         """How many motors there are, and whether any acts within limits."""
         counts = self.moving.arrays.counts
-        counts[mv.MOTORS] = len(self._joints.driven)
+        counts[mv.MOTORS] = len(self._joints.motor_joints)
         counts[mv.LIMITED] = max(counts[mv.LIMITED], self._joints.has_friction)
 
     def forget_update(self) -> None:

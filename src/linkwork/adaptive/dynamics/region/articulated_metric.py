@@ -5,7 +5,7 @@ world loads or that something was changed in are assembled anew first. Theory: d
 
 Where nothing in a node has moved, but velocities, loads or efforts are others, its matrices are known and only its biases
 are renewed. A bias is how a cluster accelerates with nothing on its handles. So a joint is solved as on the way back, with
-no wrenches on the handles of its node; what then goes through it tells the biases (5). That takes a fourth of an assembly.
+no wrenches on the handles of its node; what then goes through it is the biases (5). That takes a fourth of an assembly.
 """
 
 from linkwork.adaptive.best_first import make_best_first

@@ -1,6 +1,6 @@
 """Which joints are to move until the next update: what the metrics of accelerations and velocities ask for.
 
-The acceleration metric of the fully articulated linkage tells which joints would begin to move (the transient region); the
+The acceleration metric of the fully articulated linkage says which joints would begin to move (transient region); the
 velocity metric, after a horizon, which go on moving. Theory: docs/theory/adaptive_dynamics.md.
 """
 
@@ -21,8 +21,8 @@ from linkwork.adaptive.dynamics.region.turns import (
     NONE,
     end_turn,
     forget_turns,
-    has_settled,
     is_counted,
+    is_resting,
     update_turns,
 )
 from linkwork.adaptive.frontier import pop, push, sort_open
@@ -46,15 +46,15 @@ ROOM = 0.7  # of a tolerance on a sum is spent on what stays closed, the rest on
 # Entries of `settings`, by which an update chooses, in this order.
 # PASSES: the bound of this update is not measured: another one follows before anyone can ask for it, or it is found when
 # that happens. TIMEOUT: BREAK_TIMEOUT and UPDATE_TIMEOUT of contacts.
-# STEPPED: steps were made since the last update. TOUCHES: something is touched. What would move were all joints free and
-# nothing there to hold it gets no turn then: a chain that lies on a table would never come to rest.
+# STEPPED: steps were made since the last update. IN_CONTACT: something touches. What would move were all joints free
+# and nothing there to hold it gets no turn then: a chain that lies on a table would never come to rest.
 # EVALUATIONS: of accelerations until the next update, where all joints may be active if that costs less; 0 where not.
 # READY: what ASSEMBLE has left to do: everything; nothing; all biases, for loads are others and opened nodes; or
 # biases of nodes that are DIRTY.
 # CLOSED: nodes that may get columns and factor. WAITING: how many were left for later, written by the update.
-# ASKED: whether updates between steps measure their bound while something is touched; see `updates`.
+# ASKED: whether updates between steps measure their bound while something touches; see `updates`.
 # LATER: an update that has to measure its bound once more leaves that, and what follows, to FINISH. PENDING: it did.
-MEASURE, TOLERANCE, MOST, HORIZON, WANTS_ALL, PASSES, TIMEOUT, STEPPED, TOUCHES, EVALUATIONS = range(10)
+MEASURE, TOLERANCE, MOST, HORIZON, WANTS_ALL, PASSES, TIMEOUT, STEPPED, IN_CONTACT, EVALUATIONS = range(10)
 READY, CLOSED, WAITING, ASKED, LATER, PENDING = range(10, 16)
 SETTINGS = 16
 ALL_AT_ONCE = 2.0**62  # in the place of CLOSED
@@ -96,8 +96,8 @@ def velocity_ahead(plan, mechanism, c, run, node, i, d, horizon):
         damping += mechanism.dof[j, DAMPING]
         o = plan.block[node] + (JOIN_L if plan.nodes[node, NODE_KIND] == JOIN else HANG_L)
         n = c.node_data[o + L_N]
-        resistance = n * horizon * (damping + horizon * stiffness)
-        acceleration = (acceleration - n * horizon * stiffness * v) / (1.0 + resistance)
+        added_inertia = n * horizon * (damping + horizon * stiffness)
+        acceleration = (acceleration - n * horizon * stiffness * v) / (1.0 + added_inertia)
     return v + horizon * acceleration
 
 
@@ -220,7 +220,7 @@ def choose_by_number(plan, mechanism, run, limit, horizon, most):
         run.flag[node] |= ws.CHOSEN
         if counted:
             i = plan.nodes[node, INDEX]
-            run.waits[i] = 1 if has_settled(run, i) and speed > 0.0 else 0
+            run.waits[i] = 1 if is_resting(run, i) and speed > 0.0 else 0
             chosen += 1 - run.waits[i]
         if is_on_the_way:
             continue
@@ -277,14 +277,14 @@ def sum_up_hidden(plan, mechanism, run, region):
     """
     total = 0.0
     largest = 0.0
-    whole = 0.0
+    root_value = 0.0
     for k in range(run.counts[ws.OPEN_COUNT]):
         node = run.opened[k]
         if plan.nodes[node, UP] < 0:
-            whole = run.value[node]
+            root_value = run.value[node]
             if run.flag[node] & region == 0:
-                total = whole
-                largest = whole
+                total = root_value
+                largest = root_value
         if run.flag[node] & region:
             if carries_joint(plan, node) and run.waits[plan.nodes[node, INDEX]] != 0:
                 own = own_part(plan, mechanism, run, node)
@@ -297,7 +297,7 @@ def sum_up_hidden(plan, mechanism, run, region):
                     largest = max(largest, run.value[child])
     run.metric_sums[ws.SUM_QUEUE] = total
     run.metric_sums[ws.MAX_QUEUE] = largest
-    run.metric_sums[ws.SUM_JOINT] = max(0.0, whole - total)
+    run.metric_sums[ws.SUM_JOINT] = max(0.0, root_value - total)
 
 
 @routine
@@ -330,7 +330,7 @@ def choose(plan, mechanism, c, run, reduced, settings):
     sort_open(run.opened, run.heap[run.counts[ws.HEAP_COUNT] :], run.counts)
     limit = hidden_limit(run, measure, tolerance)
     find_speeds(plan, mechanism, c, run, settings[HORIZON])
-    if settings[TOUCHES] != 0.0:
+    if settings[IN_CONTACT] != 0.0:
         keep_squeezing(plan, mechanism, c, run, reduced)
     if most == NO_LIMIT:
         forget_turns(run)
@@ -338,8 +338,8 @@ def choose(plan, mechanism, c, run, reduced, settings):
         sum_over_subtrees(plan, run)
         choose_by_tolerance(plan, run, limit, settings[HORIZON])
     else:
-        run.counts[ws.SETTLED] = 0
-        if settings[TOUCHES] != 0.0:
+        run.counts[ws.RESTING] = 0
+        if settings[IN_CONTACT] != 0.0:
             forget_turns(run)
         elif settings[STEPPED] != 0.0:
             update_turns(plan, mechanism, run, settings[HORIZON])
@@ -376,7 +376,7 @@ def clear_waits(plan, run):
 
 @routine
 def choose_all(plan, mechanism, run):
-    """Marks every node as CHOSEN: nothing is hidden, and no metric is needed to know it."""
+    """Marks every node as CHOSEN: nothing is hidden, and no metric is needed for that."""
     forget_turns(run)
     clear_waits(plan, run)
     count = plan.nodes.shape[0]

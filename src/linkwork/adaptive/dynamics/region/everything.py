@@ -2,7 +2,7 @@
 
 A joint that moves costs about as much as in a full step, one that an update computes many times as much. Where an update
 finds that the steps until the next one would cost more than full ones, all joints are active from then on: nothing is
-hidden, nothing is asked, and steps are those of the whole linkage, bit for bit. From time to time the motion itself tells
+hidden, nothing is asked, and steps are those of the whole linkage, bit for bit. At times the motion itself shows
 how many joints would be active; when these are few, the next update chooses as ever. What is decided depends on counts
 alone, never on a clock. A number of joints that the user gave is kept. Theory: docs/theory/adaptive_dynamics.md.
 """

@@ -6,9 +6,9 @@ So its accelerations, at the state of an update, show by how much the metric is 
 and in what the others hide. That takes O(n). What was found at the first update goes on to all others, much larger, as a
 part of the accelerations. Where that is not small against the tolerance, and on delicate linkages (`metric/delicate.py`)
 always, each update whose bound can be asked for is measured itself. So a floor depends on the first update and on the
-present one, however many steps are made in one call. Steps with contact that no report follows leave the bound to whoever
-asks for it later, at the state of that moment (`bound_now`). Nothing is measured while joints are pinned inactive, which
-`aba` does not know of, nor with a field. Theory: docs/theory/adaptive_dynamics.md.
+present one, however many steps are made in one call. After steps with contact that no report follows, the bound is
+found when it is asked for, at the state of that moment (`bound_now`). Nothing is measured while joints are pinned
+inactive, which `aba` does not have, nor with a field. Theory: docs/theory/adaptive_dynamics.md.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ def _by_aba(sim: AdaptiveDynamics, wrenches: FloatArray) -> tuple[FloatArray | N
     n, nv = model.n_bodies, model.nv
     qdd, work, dof_work = np.empty(nv), np.empty((n, BODY_WORK)), np.empty((nv, DOF_WORK))
     effort = np.ascontiguousarray(run.effort)
-    if sim._joints.driven:
+    if sim._joints.motor_joints:
         parts = sim._tree.present_efforts()
         effort = parts[:, BY_GIVEN] + parts[:, BY_MOTOR]
     _, bad = aba(*model.arrays, run.q, run.v, effort, wrenches, work, dof_work, qdd)

@@ -143,7 +143,7 @@ def finish_update(plan, mechanism, c, run, settings):
         settings[PENDING] = 0.0
         bad = measure_again(plan, mechanism, c, run)
     close_some(plan, mechanism, c, run, settings)
-    if run.counts[ws.SETTLED] > 0:
+    if run.counts[ws.RESTING] > 0:
         limit = hidden_limit(run, int(settings[MEASURE]), settings[TOLERANCE])
         call_waiting(plan, mechanism, run, int(settings[MOST]), limit)
     return bad
@@ -267,7 +267,7 @@ def prepare_everything(table, plan, mechanism, c, run, reduced):
     """Joints, inertias, coefficients, columns and factors of everything; returns OK or a body that failed.
 
     Everything is opened, assembled as at an update and closed again. Other code would do the same operations, but the
-    compiler may fuse products and sums differently there, and a last bit would tell a beginning from a history.
+    compiler may fuse products and sums differently there, and a last bit would distinguish a beginning from a history.
     """
     for i in range(mechanism.tree.shape[0]):
         refresh_joint_motion(table, run, i)

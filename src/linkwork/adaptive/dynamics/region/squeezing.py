@@ -5,7 +5,7 @@ locked press no more on what they hold: how hard rigid groups press on each othe
 friction has nothing left to hold with. So an active joint stays active while contacts of two bodies that can both move
 hold against its own effort, of springs, motors or given:
 
-    τ ⋅ Sᵀ f < 0,   |Sᵀ f| > HELD |τ|,   |τ| > HELD |Sᵀ f|
+    τ ⋅ Sᵀ f < 0,   |Sᵀ f| > NEGLIGIBLE_PART |τ|,   |τ| > NEGLIGIBLE_PART |Sᵀ f|
 
 with f the sum of these contacts' wrenches on all that hangs behind the joint. Weight that rests on something is not an
 effort of a joint, and what presses on obstacles counts as before: a rope or a robot that stands comes to rest.
@@ -21,7 +21,7 @@ from linkwork.spatial.memory import add_to6, load3, load6, load9, store6
 from linkwork.spatial.rotations import cross3, sub3, tmatvec3
 from linkwork.spatial.vectors import ZERO6, dot6, join, scale6
 
-HELD = 0.01  # of an effort: less is what solves leave, and decides about nothing
+NEGLIGIBLE_PART = 0.01  # of an effort: less is what solves leave, and decides about nothing
 ROUNDING = 1e-12  # of a damper's effort, taken off the effort of a joint that has no other
 
 
@@ -73,9 +73,13 @@ def keep_squeezing(plan, mechanism, c, run, reduced):
         for d in range(tree[i, DOF]):
             j = tree[i, V] + d
             axis = helical_twist(mechanism.body, i) if tree[i, KIND] == HELICAL else load6(c.S, j, 0)
-            held = dot6(axis, load6(reduced.pressed, r, 0))
+            contact_effort = dot6(axis, load6(reduced.pressed, r, 0))
             own = c.effort_sum[j] + mechanism.dof[j, DAMPING] * run.v[j]  # a damper holds nothing
             if abs(own) <= ROUNDING * abs(c.effort_sum[j]):
                 continue
-            if held * own < 0.0 and abs(held) > HELD * abs(own) and abs(own) > HELD * abs(held):
+            if (
+                contact_effort * own < 0.0
+                and abs(contact_effort) > NEGLIGIBLE_PART * abs(own)
+                and abs(own) > NEGLIGIBLE_PART * abs(contact_effort)
+            ):
                 run.speed[plan.joint[i]] = math.inf

@@ -40,7 +40,7 @@ def this_round(run):
 
 
 @inlined
-def has_settled(run, i):
+def is_resting(run, i):
     """Whether a joint has settled in this round: others come before it."""
     return run.turns[i, ws.TURN] == this_round(run)
 
@@ -90,7 +90,7 @@ def end_turn(plan, run, i, value):
 @routine
 def forget_turns(run):
     """Everyone may move by the metrics alone."""
-    run.counts[ws.SETTLED] = 0
+    run.counts[ws.RESTING] = 0
     if run.counts[ws.IN_TURN] == 0:
         return
     run.counts[ws.IN_TURN] = 0
@@ -138,9 +138,9 @@ def update_turn(plan, mechanism, run, node, i, horizon, moving, would):
     """Notes whether a moving joint has settled."""
     if has_done(run, i, speed_now(mechanism, run, i, horizon), moving, would):
         end_turn(plan, run, i, this_round(run))
-        run.turns[i, ws.SETTLED_AT] = run.speed[node]
-        run.counts[ws.SETTLED] += 1
-    elif has_settled(run, i):
+        run.turns[i, ws.RESTING_AT] = run.speed[node]
+        run.counts[ws.RESTING] += 1
+    elif is_resting(run, i):
         run.turns[i, ws.TURN] = NONE  # it moves again
 
 
@@ -148,12 +148,12 @@ def update_turn(plan, mechanism, run, node, i, horizon, moving, would):
 def update_turns(plan, mechanism, run, horizon):
     """Notes what active joints do, and which of them have settled; these no longer count in the velocity metric.
 
-    `speed` of open nodes: own parts, what their joints would do were all free. SETTLED: how many places are to be given.
+    `speed` of open nodes: own parts, what their joints would do were all free. RESTING: how many places are given.
     """
     moving, would = note_motion(plan, mechanism, run, horizon)
     run.metric_sums[ws.LARGEST] = max(run.metric_sums[ws.LARGEST], moving, would)
     is_at_rest = not max(moving, would) > AT_REST * run.metric_sums[ws.LARGEST]
-    run.counts[ws.SETTLED] = 0
+    run.counts[ws.RESTING] = 0
     for k in range(run.counts[ws.OPEN_COUNT]):
         node = run.opened[k]
         if not carries_joint(plan, node):
@@ -165,9 +165,9 @@ def update_turns(plan, mechanism, run, horizon):
         if is_moving(plan, run, node):
             if not is_at_rest:
                 update_turn(plan, mechanism, run, node, i, horizon, moving, would)
-        elif has_settled(run, i) and run.speed[node] > CHANGED * run.turns[i, ws.SETTLED_AT]:
+        elif is_resting(run, i) and run.speed[node] > CHANGED * run.turns[i, ws.RESTING_AT]:
             run.turns[i, ws.TURN] = NONE
-        if has_settled(run, i):
+        if is_resting(run, i):
             run.speed[node] = 0.0
 
 
@@ -185,7 +185,7 @@ def call_waiting(plan, mechanism, run, most, limit):
 
     At most half of `most` have a turn at the same time: the rest follows the metrics. limit: what nodes may hide.
     """
-    room = min(run.counts[ws.SETTLED], max(1, most // 2) - run.counts[ws.IN_TURN]) if most > 0 else 0
+    room = min(run.counts[ws.RESTING], max(1, most // 2) - run.counts[ws.IN_TURN]) if most > 0 else 0
     bodies = plan.joint.shape[0]
     for _ in range(min(MOST_TRIES, bodies)):
         if room <= 0:
@@ -197,11 +197,6 @@ def call_waiting(plan, mechanism, run, most, limit):
             run.counts[ws.CURSOR] = 0
             run.counts[ws.ROUND] += 1
         waits = is_counted(plan, mechanism, node) and not is_moving(plan, run, node)
-        if (
-            waits
-            and run.turns[i, ws.TURN] != HAS_TURN
-            and not has_settled(run, i)
-            and may_hide(plan, run, node) > limit
-        ):
+        if waits and run.turns[i, ws.TURN] != HAS_TURN and not is_resting(run, i) and may_hide(plan, run, node) > limit:
             begin_turn(plan, run, i)
             room -= 1

@@ -1,6 +1,6 @@
 """Pairs with one large rigid body, such as all that lies around a region: packed, in that body's frame.
 
-Where one body has most of the atoms, every other atom sees them stand still in its frame. Those within reach are written
+Where one body has most of the atoms, they stand still in its frame for every other atom. Those within reach are written
 down with the parameters of each pair, one after the other, when the list of neighbours is made: no lane is empty, nothing
 is looked up, and no force is written for the atoms of that body. The wrench on it is the reaction to all the others: with x
 the place of an atom in its frame and f the force on the atom, it is -Σ [x x f; f]. Forces on its single atoms are found

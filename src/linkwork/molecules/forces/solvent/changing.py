@@ -45,19 +45,19 @@ def find_changing(tables, own_tables):
     kin_at_work(work, own)
     mark_changing(n, work, own)
     own.counters[CURVES_ARE_VALID] = 0
-    kept = 0.0
+    constant_energy = 0.0
     for i in range(n):
         if not radius_changes(own, i):
             own.sum[i] = own.inside_sum[i]
-            kept += radius_of(solvent, own, p, i)
+            constant_energy += radius_of(solvent, own, p, i)
     for i in range(n):
         changes = radius_changes(own, i)
         for k in range(own.inside_row[i], own.inside_row[i + 1]):
             bits = own.inside_entry[k] & 255
             fixed = 0 if changes else bits & ~own.changes[own.inside_entry[k] >> 8]
             if fixed != 0:
-                kept -= vsum(screened_inside(work, solvent, own, i, k, fixed, 1.0))
-    own.kept[0] = kept
+                constant_energy -= vsum(screened_inside(work, solvent, own, i, k, fixed, 1.0))
+    own.constant_energy[0] = constant_energy
     return number_changing(n, work, solvent, own)
 
 
@@ -234,8 +234,8 @@ def screening_of_both(work, solvent, own):
         pull = zero
         for k in range(own.both_row[c], own.both_row[c + 1]):
             j = (own.both_entry[k] >> 8) * BLOCK
-            kept = vload(work.lanes, (own.both_entry[k] & 255) * BLOCK)
-            kqq = charge * (vload(numbered, NUMBERED_CHARGE * p + j) * kept)
+            constant_energy = vload(work.lanes, (own.both_entry[k] & 255) * BLOCK)
+            kqq = charge * (vload(numbered, NUMBERED_CHARGE * p + j) * constant_energy)
             B_j = vload(numbered, NUMBERED_BORN * p + j)
             of_j = quarter * vload(numbered, NUMBERED_INVERSE * p + j)
             over_f, _, of_radii = screened(vload(own.both_r2, k * BLOCK), B * B_j, of_j, kqq)

@@ -42,7 +42,7 @@ def evaluate_in_solvent(tables, own_tables, poses, out):
     status = sum_integrals(pairs, work, solvent, own)
     if status != FIELD_OK:
         return 0.0, status
-    energy = own.kept[0] + find_radii(work, solvent, own)
+    energy = own.constant_energy[0] + find_radii(work, solvent, own)
     refresh_curves(work, solvent, own)
     energy += pairs_in_solvent(pairs, work, solvent, own)
     energy += screening_of_kin(pairs, work, solvent, own)
@@ -62,6 +62,6 @@ def wrenches_in_solvent(tables, own_tables, poses, out):
 
 @kernel
 def move_as_one_in_solvent(tables, own_tables, cluster):
-    """Bodies of one number in `cluster` (n,) move as one: `choose_terms`, and the pairs that the solvent sees."""
+    """Bodies of one number in `cluster` (n,) move as one: `choose_terms`, and the pairs that the solvent takes in."""
     choose_terms(tables, cluster)
     choose_kin(tables, own_tables, cluster)

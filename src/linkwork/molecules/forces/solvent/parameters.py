@@ -55,7 +55,7 @@ class GeneralizedBorn:
 
 
 def solvent_of(system: Any, pairs: Pairs) -> Solvent | None:
-    """The implicit solvent of a System, or None; what the kernel does not know is refused by name."""
+    """The implicit solvent of a System, or None; what the kernel does not have is refused by name."""
     found = [force for force in system.getForces() if type(force).__name__ in SOLVENT_FORCES]
     if not found:
         return None

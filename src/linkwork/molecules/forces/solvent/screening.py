@@ -103,7 +103,7 @@ def screen_eight(pairs, work, solvent, own, law, atom, slot, places):
 
 @routine
 def screening_of_kin(pairs, work, solvent, own):
-    """Excluded pairs whose distance can change: the solvent sees them. Returns their energy."""
+    """Excluded pairs whose distance can change: the solvent takes them in. Returns their energy."""
     p = work.cluster.shape[0]
     energy = 0.0
     for c in range(own.counters[KIN_COUNT]):

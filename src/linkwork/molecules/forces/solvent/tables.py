@@ -41,7 +41,7 @@ class Solvent(NamedTuple):
     settings: FloatArray  # (3,)
     kind: IntArray  # (p,)       number of each atom's radius among the different ones
     neck: FloatArray  # (4 kinds p,)  depth [nm⁻¹] and place [units of necks] with every atom, both ways; one number without
-    kin: IntArray  # (e, 2)     the excluded pairs, in the order of `Pairs.excluded`: the solvent sees them
+    kin: IntArray  # (e, 2)     the excluded pairs, in the order of `Pairs.excluded`: the solvent takes them in
 
 
 class SolventWork(NamedTuple):
@@ -78,7 +78,7 @@ class SolventWork(NamedTuple):
     close_pair: IntArray  # (capacity, 2)  those, then the listed pairs that are too near for the series
     close_slope: FloatArray  # (capacity, 2)  (dI/dr) / r both ways [nm⁻³]
     gathered: FloatArray  # (14 · 64,)  numbers of close pairs, next to each other
-    kept: FloatArray  # (1,)      energy of what cannot change [kJ/mol]
+    constant_energy: FloatArray  # (1,)      energy of what cannot change [kJ/mol]
     counters: IntArray  # (5,)
 
 
@@ -131,7 +131,7 @@ def make_solvent_work(atoms: int, kin: int, capacity: int, listed: int) -> Solve
         close_pair=np.zeros((kin + capacity, 2), dtype=np.int64),
         close_slope=np.zeros((kin + capacity, 2)),
         gathered=aligned(14 * GATHERED),
-        kept=np.zeros(1),
+        constant_energy=np.zeros(1),
         counters=np.zeros(SOLVENT_COUNTERS, dtype=np.int64),
     )
     for radii in (work.born, work.inverse, work.middle):

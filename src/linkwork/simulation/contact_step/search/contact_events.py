@@ -114,12 +114,12 @@ def drop_old(t, count):
             place = load3(t.recent_at, k, 0)
             if not has_near(t, count, k, t.recent[k, ca.RECENT_B], place, t.recent_at[k, 3]):
                 t.counts[ca.CHANGED] = 1
-    kept = 0
+    listed = 0
     for k in range(count):
         if t.recent[k, ca.AGE] <= t.counts[ca.BREAK_TIMEOUT]:
             for c in range(t.recent.shape[1]):
-                t.recent[kept, c] = t.recent[k, c]
+                t.recent[listed, c] = t.recent[k, c]
             for c in range(t.recent_at.shape[1]):
-                t.recent_at[kept, c] = t.recent_at[k, c]
-            kept += 1
-    t.counts[ca.RECENT] = kept
+                t.recent_at[listed, c] = t.recent_at[k, c]
+            listed += 1
+    t.counts[ca.RECENT] = listed

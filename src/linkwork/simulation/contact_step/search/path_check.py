@@ -100,7 +100,7 @@ def passing_distance(finder):
 @inlined
 def may_be_fast(t, query, fast):
     """Whether a body may have gone as far, by the velocities that forces alone give and by whether impulses acted."""
-    if t.counts[ca.SLOTS] + t.counts[ca.LIMITS] > 0:
+    if t.counts[ca.CONTACT_BODIES] + t.counts[ca.LIMITS] > 0:
         return query[FASTEST] > AT_REST * query[THIN]
     return query[FASTEST] > (0.25 if t.counts[ca.SELF_CONTACT] != 0 else 0.5) * fast
 

@@ -107,7 +107,7 @@ def find_moving_bodies(s, t, volumes, contacts):
     nearer by more than the slack, so that they do not take turns. Of the contacts of a rigid group with one obstacle those
     that can carry it stay, see `contact_reduction`.
     """
-    kept = 0
+    listed = 0
     slack = t.settings[SLACK]
     for c in range(contacts.number[COUNT]):
         a = moving_body_of(t, volumes, contacts.ids[c, 0])
@@ -115,12 +115,12 @@ def find_moving_bodies(s, t, volumes, contacts):
         if a == b:
             continue
         double = -1
-        for other in range(max(0, kept - DOUBLES_BACK), kept):
+        for other in range(max(0, listed - DOUBLES_BACK), listed):
             if double < 0 and is_double(t, contacts, c, a, b, other):
                 double = other
         if double < 0:
-            copy_row(contacts, t, c, kept, a, b)
-            kept += 1
+            copy_row(contacts, t, c, listed, a, b)
+            listed += 1
             continue
         here, there = load3(contacts.impulse, c, 0), load3(contacts.impulse, double, 0)
         presses, pressed = dot3(here, here) > 0.0, dot3(there, there) > 0.0
@@ -128,18 +128,18 @@ def find_moving_bodies(s, t, volumes, contacts):
         if gap < contacts.data[double, GAP] - (slack if pressed else 0.0):
             copy_row(contacts, t, c, double, a, b)
         store3(contacts.impulse, double, 0, here if presses else there)
-    if kept > 1 and reduce_contacts(s, t.moving_body, contacts, kept, slack) < kept:
-        kept = keep_reduced(contacts, t, kept)
-    contacts.number[COUNT] = kept
-    return kept
+    if listed > 1 and reduce_contacts(s, t.moving_body, contacts, listed, slack) < listed:
+        listed = keep_reduced(contacts, t, listed)
+    contacts.number[COUNT] = listed
+    return listed
 
 
 @inlined
 def keep_reduced(contacts, t, count):
     """Leaves out the contacts that do not stay; how many do."""
-    kept = 0
+    listed = 0
     for c in range(count):
         if t.moving_body[c, KEEP] != 0:
-            copy_row(contacts, t, c, kept, t.moving_body[c, 0], t.moving_body[c, 1])
-            kept += 1
-    return kept
+            copy_row(contacts, t, c, listed, t.moving_body[c, 0], t.moving_body[c, 1])
+            listed += 1
+    return listed

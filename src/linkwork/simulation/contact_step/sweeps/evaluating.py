@@ -18,11 +18,11 @@ from linkwork.simulation.contact_step.sweeps.memory import (
     CHANGED,
     CONVEX,
     COULOMB,
+    LARGEST_SPEED,
     LEAD,
     LOOP_ROWS,
     ROUNDED,
     SETS,
-    TOP_SPEED,
 )
 from linkwork.simulation.contact_step.sweeps.points import all_rows
 from linkwork.spatial.memory import store9
@@ -44,7 +44,7 @@ def evaluate(table, count, limits, law, softness):
     for c in range(count):
         before = w.mode[c]
         if w.tangents[c] < 0:
-            let_go(w, c)
+            release(w, c)
         elif law == CONVEX:
             evaluate_convex(w, c, softness)
         elif law == COULOMB:
@@ -68,7 +68,7 @@ def evaluate(table, count, limits, law, softness):
 
 
 @inlined
-def let_go(w, c):
+def release(w, c):
     w.mode[c] = FREE
     w.gamma[3 * c], w.gamma[3 * c + 1], w.gamma[3 * c + 2] = 0.0, 0.0, 0.0
     for k in range(9):
@@ -112,7 +112,7 @@ def evaluate_sets(w, c, softness):
     x, y = 1.0 / (softness * w.soft[c]), 1.0 / (softness * w.soft_along[c])
     n = w.center[r] - w.u[r] / w.soft[c]
     if not n > 0.0:
-        let_go(w, c)
+        release(w, c)
         return
     a = w.center[r + 1] - w.u[r + 1] / w.soft_along[c] if tangents > 0 else 0.0
     b = w.center[r + 2] - w.u[r + 2] / w.soft_along[c] if tangents > 1 else 0.0
@@ -176,7 +176,7 @@ def leave_out(w, c, tangents):
 
 
 @routine
-def breach(table, count, limits, impulse, u):
+def find_residual(table, count, limits, impulse, u):
     """How far impulses are from Coulomb's law with the velocities u: the largest of all contacts, limits and loops, each
 
         min( |λ - P(λ - ρ ũ)| / largest impulse,   BY_SPEED |λ - P(λ - ρ ũ)| / ρ / largest speed that met )        (18)
@@ -185,7 +185,7 @@ def breach(table, count, limits, impulse, u):
     Where there is none yet, what would stop the contacts that approach counts instead.
     """
     w = sweeps_of(table)
-    largest, given, needed, met = 0.0, 0.0, 0.0, ROUNDED * w.scales[TOP_SPEED]
+    largest, given, needed, met = 0.0, 0.0, 0.0, ROUNDED * w.scales[LARGEST_SPEED]
     for c in range(count):
         r = 3 * c
         if w.tangents[c] >= 0:
@@ -206,11 +206,11 @@ def breach(table, count, limits, impulse, u):
     for c in range(count):
         if w.tangents[c] >= 0:
             off = off_by_contact(w, c, impulse, u)
-            wrong = worse(wrong, off, off * w.response[c], largest, met)
+            wrong = larger_error(wrong, off, off * w.response[c], largest, met)
     for r in range(3 * count, all_rows(w, count, limits)):
         rho = 1.0 / w.response[r - 2 * count]
         off = abs(rho * u[r]) if r >= 3 * count + limits else abs(max(impulse[r] - rho * u[r], 0.0) - impulse[r])
-        wrong = worse(wrong, off, off / rho, largest, met)
+        wrong = larger_error(wrong, off, off / rho, largest, met)
     return wrong
 
 
@@ -225,7 +225,7 @@ def off_by_contact(w, c, impulse, u):
 
 
 @inlined
-def worse(wrong, impulse, speed, largest, met):
+def larger_error(wrong, impulse, speed, largest, met):
     """The larger of what was wrong before and what this impulse or speed is wrong by, as a part; infinite for NaN."""
     part = impulse / largest if largest > 0.0 else impulse
     if met > 0.0:

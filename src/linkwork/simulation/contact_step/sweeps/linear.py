@@ -5,7 +5,7 @@ Each contact has impulses γ(u) of its velocity, to first order γ - G (u' - u).
     M x = Jᵀ η,   η = f - G J x,   f = γ + G (u - u_free)        (M + JᵀGJ) x = Jᵀ f                                (19)
 
 JᵀGJ of a contact with the world stands on one body, beside its inertia. Contacts between two bodies and loops couple them
-(`between`). Limits add to the resistance of their freedoms. One elimination of the tree solves it, whatever their number.
+(`between`). Limits add to the diagonal of their freedoms. One elimination of the tree solves it, whatever their number.
 """
 
 from linkwork.contact.solver.problem import SIGN
@@ -79,7 +79,7 @@ def load_tree(table, count, limits):
         b, g = loop_wrench(problem, w, k, 1)
         add_loop_row(F, w.stiff[count + limits + k, 0], a, f, b, g)
     for k in range(limits):
-        F.resistance[t.bound[k, 1]] += w.stiff[count + k, 0]
+        F.added_diagonal[t.bound[k, 1]] += w.stiff[count + k, 0]
 
 
 @routine
@@ -91,7 +91,7 @@ def load_alone(table):
     for k in range(0, BLOCK * s.tree.shape[0], ROW):
         vstore(F.block, k, vload(w.rigid, k))
     for j in range(s.v.shape[0]):
-        F.resistance[j] = w.armature[j]
+        F.added_diagonal[j] = w.armature[j]
     clear_couplings(F)
 
 

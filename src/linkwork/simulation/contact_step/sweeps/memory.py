@@ -53,7 +53,7 @@ class Sweeps(NamedTuple):
 ALONE = 2 * ROW  # numbers of a freedom in `alone`
 SWEEPS_MADE, IS_SINGULAR, LOOP_ROWS, IS_DENSE, HAS_MATRIX = range(5)
 CHANGED = 5  # contacts and limits that act otherwise than at the last evaluation
-TOP_SPEED = 0  # of `scales`: largest speed of a row, each body's part counted by its size [m/s]
+LARGEST_SPEED = 0  # of `scales`: largest speed of a row, each body's part counted by its size [m/s]
 ROUNDED = (
     1e-9  # of the speeds of bodies: what met counts no less, or rounding of velocities that agree would be a residual
 )

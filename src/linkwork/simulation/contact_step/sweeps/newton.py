@@ -21,7 +21,7 @@ from linkwork.contact.solver.laws import nearest_in_cone, size_of
 from linkwork.core.jit import inlined, routine
 from linkwork.simulation.contact_step.arrays import sweeps_of
 from linkwork.simulation.contact_step.sweeps.dense import dense_step
-from linkwork.simulation.contact_step.sweeps.evaluating import LOOP_SOFT, breach, evaluate
+from linkwork.simulation.contact_step.sweeps.evaluating import LOOP_SOFT, evaluate, find_residual
 from linkwork.simulation.contact_step.sweeps.linear import sweep
 from linkwork.simulation.contact_step.sweeps.memory import (
     CHANGED,
@@ -33,7 +33,7 @@ from linkwork.simulation.contact_step.sweeps.memory import (
     SETS,
     SWEEPS_MADE,
 )
-from linkwork.simulation.contact_step.sweeps.one_by_one import go_round
+from linkwork.simulation.contact_step.sweeps.one_by_one import gauss_seidel
 from linkwork.simulation.contact_step.sweeps.points import all_rows
 
 MOST_OUTER = 6
@@ -53,7 +53,7 @@ PATIENCE = 4  # of them in a row that leave more than
 GAIN = 0.9  # of the least residual, after which no more are made
 SOON = 2  # the same where the residual is good enough
 LOST = 10.0  # residual at which they are given up
-SUFFICES = 1e-5  # residual that counts as converged, see `breach`
+SUFFICES = 1e-5  # residual that counts as converged, see `find_residual`
 AT_ONCE = 1e-7  # the same over the matrix of responses, after the first
 STRICT = 2  # outer iterations
 GOOD = 1e-6  # over the tree: no more steps are tried from here on
@@ -65,8 +65,8 @@ BEST, FOUND = 0, 1  # what is put aside
 def solve_laws(table, count, limits, tolerance, most):
     """From `eta` and `u` to better ones; returns the residual of Coulomb's law."""
     w = sweeps_of(table)
-    best = breach(table, count, limits, w.eta, w.u)
-    put_aside(w, count, limits, BEST)
+    best = find_residual(table, count, limits, w.eta, w.u)
+    save_iterate(w, count, limits, BEST)
     if not best <= ROUNDED:
         best = try_steps(table, count, limits, tolerance, most, best, best, SETS)
     for outer in range(MOST_OUTER):
@@ -78,25 +78,25 @@ def solve_laws(table, count, limits, tolerance, most):
             slip = size_of(w.u[3 * c + 1], w.u[3 * c + 2]) if w.tangents[c] > 1 else abs(w.u[3 * c + 1])
             w.shift[c] = w.friction[c] * slip if w.tangents[c] > 0 else 0.0
         if w.counts[HAS_MATRIX] != 0:
-            go_round(table, count, limits, ROUNDS if outer > 0 else FIRST_ROUNDS)
-            residual = breach(table, count, limits, w.eta, w.u)
+            gauss_seidel(table, count, limits, ROUNDS if outer > 0 else FIRST_ROUNDS)
+            residual = find_residual(table, count, limits, w.eta, w.u)
             best = keep_better(w, count, limits, residual, best)
             residual = try_steps(table, count, limits, tolerance, most, residual, best, SETS)
             if min(best, residual) <= enough:
                 best = min(best, residual)
                 break
             if not residual <= best:  # what was better goes on
-                take_back(w, count, limits, BEST)
+                restore_iterate(w, count, limits, BEST)
             best = min(best, residual)
         copy_rows(w.center, w.eta, all_rows(w, count, limits))
         descend(table, count, limits, SOFT, INNER)
-        residual = breach(table, count, limits, w.eta, w.u)
+        residual = find_residual(table, count, limits, w.eta, w.u)
         best = keep_better(w, count, limits, residual, best)
         residual = try_steps(table, count, limits, tolerance, most, residual, best, SETS)
         best = min(best, residual)
         if outer > 0 and not best <= enough:
             best = min(best, try_steps(table, count, limits, tolerance, most, residual, best, COULOMB))
-    take_back(w, count, limits, BEST)
+    restore_iterate(w, count, limits, BEST)
     return best
 
 
@@ -104,7 +104,7 @@ def solve_laws(table, count, limits, tolerance, most):
 def keep_better(w, count, limits, residual, best):
     """Puts (eta, u) aside where they are better than what was; returns the least residual."""
     if residual < best:
-        put_aside(w, count, limits, BEST)
+        save_iterate(w, count, limits, BEST)
     return min(residual, best)
 
 
@@ -115,13 +115,13 @@ def copy_rows(to, source, rows):
 
 
 @inlined
-def put_aside(w, count, limits, place):
+def save_iterate(w, count, limits, place):
     for r in range(all_rows(w, count, limits)):
         w.aside[2 * place, r], w.aside[2 * place + 1, r] = w.eta[r], w.u[r]
 
 
 @inlined
-def take_back(w, count, limits, place):
+def restore_iterate(w, count, limits, place):
     for r in range(all_rows(w, count, limits)):
         w.eta[r], w.u[r] = w.aside[2 * place, r], w.aside[2 * place + 1, r]
 
@@ -142,26 +142,26 @@ def try_steps(table, count, limits, tolerance, most, residual, best, law):
     found, waited, ease = residual, 0, 1.0
     soon = SOON if w.counts[IS_DENSE] == 0 else PATIENCE
     enough = tolerance if w.counts[IS_DENSE] != 0 else max(tolerance, GOOD)
-    put_aside(w, count, limits, FOUND)
+    save_iterate(w, count, limits, FOUND)
     for step in range(min(FINISHING, most - w.counts[SWEEPS_MADE])):
         copy_rows(w.center, w.eta, rows)
         softness = min(max(math.sqrt(residual), hardest), softest)
         evaluate(table, count, limits, law, max(ease * softness, hardest))
         last, is_settled = residual, step > 0 and w.counts[CHANGED] == 0  # sets before the first are of another solve
         linear_step(table, count, limits, law)
-        residual = breach(table, count, limits, w.eta_new, w.u_new)
+        residual = find_residual(table, count, limits, w.eta_new, w.u_new)
         ease = HARDER * ease if is_settled and STALLED[0] * last < residual <= STALLED[1] * last else 1.0
         waited = 0 if residual < GAIN * found else waited + 1
         copy_rows(w.u, w.u_new, rows)
         copy_rows(w.eta, w.eta_new, rows)
         if residual < found:
             found = residual
-            put_aside(w, count, limits, FOUND)
+            save_iterate(w, count, limits, FOUND)
         if found <= enough or waited >= (soon if found <= SUFFICES else PATIENCE) or not residual < LOST:
             break
-    take_back(w, count, limits, FOUND)
+    restore_iterate(w, count, limits, FOUND)
     if found < best:
-        put_aside(w, count, limits, BEST)
+        save_iterate(w, count, limits, BEST)
     return found
 
 

@@ -152,11 +152,11 @@ def between_directions(mu, K, q, low, high, below, above):
     return (n, mu * n * c[0], mu * n * c[1]) if n > 0.0 and along <= 0.0 else NOTHING
 
 
-SETTLED = 1e-9  # of the largest impulse: changes of a round after which no more are made
+CONVERGED = 1e-9  # of the largest impulse: changes of a round after which no more are made
 
 
 @routine
-def go_round(table, count, limits, rounds):
+def gauss_seidel(table, count, limits, rounds):
     """Up to so many rounds from (eta, u) on."""
     w = sweeps_of(table)
     G = system_of(table).G
@@ -172,7 +172,7 @@ def go_round(table, count, limits, rounds):
                 value = w.eta[r] - w.u[r] / G[r, r]
                 moved = max(moved, renew_row(w, G, rows, r, value if r >= 3 * count + limits else max(value, 0.0)))
                 largest = max(largest, abs(w.eta[r]))
-        if not moved > SETTLED * largest:
+        if not moved > CONVERGED * largest:
             break
     dense_velocities(table, count, limits, w.eta, w.u)
 

@@ -23,8 +23,8 @@ def place_contacts(contacts, problem, w, count):
         store3(w.axes, c, 6, b)
         w.friction[c] = data[c, FRICTION]
         for side in range(2):
-            slot = problem.slot[c, side]
-            arm = sub3(load3(data, c, POINT), load3(problem.origin, slot, 0)) if slot >= 0 else ZERO3
+            body_number = problem.body_number[c, side]
+            arm = sub3(load3(data, c, POINT), load3(problem.origin, body_number, 0)) if body_number >= 0 else ZERO3
             store3(w.arm, c, 3 * side, arm)
 
 

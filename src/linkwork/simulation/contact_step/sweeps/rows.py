@@ -26,9 +26,9 @@ from linkwork.simulation.contact_step.sweeps.memory import (
     HAS_MATRIX,
     IS_DENSE,
     IS_SINGULAR,
+    LARGEST_SPEED,
     LOOP_ROWS,
     SWEEPS_MADE,
-    TOP_SPEED,
 )
 from linkwork.simulation.contact_step.sweeps.points import (
     all_rows,
@@ -46,7 +46,7 @@ from linkwork.spatial.vectors import ZERO6, add6, dot6, to_world
 
 
 @routine
-def begin(table, h, count, limits):
+def assemble_rows(table, h, count, limits):
     """Fills in everything that stays the same while `count` contacts, the near limits and loops are solved for.
 
     Responses come from the matrix where it was asked for, otherwise from the tree itself.
@@ -60,7 +60,7 @@ def begin(table, h, count, limits):
     w.counts[IS_DENSE], w.counts[LOOP_ROWS] = 1 if t.counts[ca.BY_SWEEPS] == 0 else 0, problem.loop_row.shape[0]
     w.counts[HAS_MATRIX] = 1 if t.counts[ca.BY_SWEEPS] != ca.BY_TREE else 0
     rows = fill_rows(contacts, count, problem, system, h, t.settings[ca.REST_SPEED], t.settings[ca.SLACK])
-    w.scales[TOP_SPEED] = top_speed(problem, system, rows)
+    w.scales[LARGEST_SPEED] = largest_speed(problem, system, rows)
     place_contacts(contacts, problem, w, count)
     if w.counts[IS_DENSE] != 0:
         fill_delassus(problem, system, count, rows)
@@ -79,7 +79,7 @@ def begin(table, h, count, limits):
 
 
 @inlined
-def top_speed(problem, system, rows):
+def largest_speed(problem, system, rows):
     """Largest Σ |J v| of a row: velocities of contacts are differences of such, and rounding is a part of them."""
     top = 0.0
     for r in range(rows):

@@ -22,13 +22,13 @@ from linkwork.core.jit import inlined, kernel, routine
 from linkwork.simulation.contact_step import arrays as ca
 from linkwork.simulation.contact_step.arrays import contact_arrays_of, contacts_of, problem_of, sweeps_of, system_of
 from linkwork.simulation.contact_step.sweeps.dense import dense_velocities
-from linkwork.simulation.contact_step.sweeps.evaluating import breach
+from linkwork.simulation.contact_step.sweeps.evaluating import find_residual
 from linkwork.simulation.contact_step.sweeps.linear import respond_to_impulses, return_alone
 from linkwork.simulation.contact_step.sweeps.memory import HAS_MATRIX, IS_DENSE, LOOP_ROWS, SWEEPS_MADE
 from linkwork.simulation.contact_step.sweeps.newton import SUFFICES, descend, solve_laws
 from linkwork.simulation.contact_step.sweeps.one_by_one import renew_row
 from linkwork.simulation.contact_step.sweeps.points import all_rows
-from linkwork.simulation.contact_step.sweeps.rows import begin
+from linkwork.simulation.contact_step.sweeps.rows import assemble_rows
 from linkwork.spatial.memory import load3, store3
 from linkwork.spatial.rotations import add3, cross3, dot3, scale3
 
@@ -48,11 +48,11 @@ STILL = 10.0  # times the tolerance of impulses, of the velocities that they mak
 def solve_contacts(table, h, limits, what):
     """law="coupled". what: IMPULSES of a step, into problem.impulse, contacts.impulse, system.report; or PUSH, of a step
     that is solved, into problem.push. True if it converged."""
-    count = problem_of(table).slot.shape[0]
+    count = problem_of(table).body_number.shape[0]
     if what == ca.PUSH:
         push_apart(table, h, count, limits)
         return True
-    begin(table, h, count, limits)
+    assemble_rows(table, h, count, limits)
     solve_coupled(table, count, limits)
     return store_results(table, count, limits)
 
@@ -78,7 +78,7 @@ def solve_coupled(table, count, limits):
     if bounces and not energy <= 0.0:
         residual = max(residual, blend(table, count, limits, tolerance, most))
     put_into_cones(table, count, limits)
-    residual = breach(table, count, limits, w.eta, w.u) if not bounces else residual
+    residual = find_residual(table, count, limits, w.eta, w.u) if not bounces else residual
     energy = energy_change(w, count, limits)
     if not energy <= 0.0:
         energy = shorten(w, count, limits)
@@ -267,21 +267,21 @@ def gather(table, count, limits, impulse, out):
     for c in range(count):
         f = impulse_of(w, c)
         for side in range(2):
-            slot = problem.slot[c, side]
-            if slot >= 0:
+            body_number = problem.body_number[c, side]
+            if body_number >= 0:
                 g = f if side == 0 else scale3(-1.0, f)
                 n = cross3(load3(w.arm, c, 3 * side), g)
                 for e in range(3):
-                    out[6 * slot + e] += n[e]
-                    out[6 * slot + 3 + e] += g[e]
+                    out[6 * body_number + e] += n[e]
+                    out[6 * body_number + 3 + e] += g[e]
     for k in range(limits):
         out[problem.limit_at[k]] += problem.limit[k, SIGN] * impulse[3 * count + k]
     for k in range(w.counts[LOOP_ROWS]):
         for side in range(2):
-            slot = problem.loop_slot[k, side]
-            if slot >= 0:
+            body_number = problem.loop_body_number[k, side]
+            if body_number >= 0:
                 for e in range(6):
-                    out[6 * slot + e] += problem.loop_row[k, 6 * side + e] * impulse[3 * count + limits + k]
+                    out[6 * body_number + e] += problem.loop_row[k, 6 * side + e] * impulse[3 * count + limits + k]
 
 
 @routine

@@ -5,7 +5,7 @@ from linkwork.core.jit import kernel
 from linkwork.simulation.contact_step import arrays as ca
 from linkwork.simulation.contact_step.arrays import contact_arrays_of, contacts_of, problem_of, sweeps_of, system_of
 from linkwork.simulation.contact_step.sweeps.points import all_rows
-from linkwork.simulation.contact_step.sweeps.rows import begin
+from linkwork.simulation.contact_step.sweeps.rows import assemble_rows
 from linkwork.simulation.contact_step.sweeps.solve import push_apart, store_results
 
 
@@ -15,11 +15,11 @@ def solve_contacts_by_impacts(table, h, limits, what):
     w = sweeps_of(table)
     problem = problem_of(table)
     system = system_of(table)
-    count = problem.slot.shape[0]
+    count = problem.body_number.shape[0]
     if what == ca.PUSH:
         push_apart(table, h, count, limits)
         return True
-    begin(table, h, count, limits)
+    assemble_rows(table, h, count, limits)
     rows = all_rows(w, count, limits)
     solve_impacts(contacts_of(table), problem, system, rows, h, contact_arrays_of(table).settings)
     for r in range(rows):

@@ -1,4 +1,4 @@
-"""What a variational step of a tree remembers of the steps before: momenta that go on, and mean velocities for the guess.
+"""What a variational step of a tree keeps of the steps before: momenta that go on, and mean velocities for the guess.
 
 Coordinates at the ends of the last steps follow from the mean velocities w of these; a polynomial through them, continued
 to the end of the next step, is its guess, whatever the lengths of all these steps:

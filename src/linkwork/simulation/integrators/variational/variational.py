@@ -138,8 +138,8 @@ def keep_start(table, h):
     s = moving_of(table)
     x = constraints_of(table)
     external_wrenches(table)
-    for m in range(x.constrained.shape[0]):
-        add_to6(s.variational_work, x.constrained[m], newton.FORCE, load6(x.wrenches, m, 0))
+    for m in range(x.constrained_bodies.shape[0]):
+        add_to6(s.variational_work, x.constrained_bodies[m], newton.FORCE, load6(x.wrenches, m, 0))
     kinetic = 0.0
     for i in range(s.tree.shape[0]):
         store9(s.variational_work, i, newton.R_0, load9(s.work, i, R_))

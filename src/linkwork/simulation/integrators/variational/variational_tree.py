@@ -6,7 +6,7 @@ which the next one begins,
 
     P = Λ(q, q⁺) + ½ h f(q⁺)  of bodies,     p = ½ h τ̄ + rotors  of joints                        (10)  docs/integrators.md
 
-Velocities, M v⁺ = Jᵀ P + p, are found when somebody wants them: at the end of a call, and every so many steps for the
+Velocities, M v⁺ = Jᵀ P + p, are found when they are needed: at the end of a call, and every so many steps for the
 balance of energy. They change nothing in the steps that follow.
 """
 
@@ -69,7 +69,7 @@ from linkwork.spatial.inertia import rigid_times_twist
 from linkwork.spatial.memory import add_to6, load3, load6, load9, load10, store3, store6, store9
 from linkwork.spatial.vectors import add6, dot6, scale6, sub6, twist_to_child
 
-# What a step carries on and remembers, and the same when it began, to go back to should it fail: column of
+# What a step carries on and keeps, and the same when it began, to go back to should it fail: column of
 # `variational_work`, row of `stages`, first row of mean velocities there, first of `numbers`.
 NOW = (mv.CARRIED_MOMENTUM, CARRIED, MEAN_V, mv.ENERGY_DEBT)
 BEFORE = (

@@ -20,7 +20,7 @@ from linkwork.simulation.stepping.from_python import Ended, record_efforts, step
 from linkwork.simulation.thermal.langevin import Langevin
 
 
-class WholeForces(PythonForces):
+class ModelForces(PythonForces):
     """A field, a thermostat and algorithms other than `aba`, each asked between two parts of a compiled step.
 
     are_asked: whether there are any, so that steps are made in parts.

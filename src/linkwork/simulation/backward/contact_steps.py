@@ -16,7 +16,7 @@ from linkwork.model.state import State
 from linkwork.simulation.backward.contact import ContactStep, Found
 
 
-class MeetingStep(StepMap):
+class StepWithContact(StepMap):
     """The map of one step of h [s] of a simulation with contact or limits of joints. own: of its integrator."""
 
     def __init__(self, own: StepMap, sim: Any):
@@ -26,7 +26,7 @@ class MeetingStep(StepMap):
             self.euler.floating = FloatingTrees(self.model.without_loops, *floating_trees(self.model))
 
     def remember(self, sim: Any) -> tuple[bool, Found | None, Any]:
-        """Whether something touched in the last step, what pressed, and what its integrator remembers."""
+        """Whether something touched in the last step, what pressed, and what its integrator keeps."""
         from linkwork.simulation.contact_step.arrays import HAD_CONTACT  # not before there is contact
 
         met = bool(sim.view.contact.arrays.balance[HAD_CONTACT] != 0.0)
@@ -41,11 +41,11 @@ class MeetingStep(StepMap):
         return self.own.back(before, after, effort, by_q, by_v, (first[2], last[2]))
 
 
-def meeting(kind: Any) -> Any:
+def with_contact(kind: Any) -> Any:
     """The step of an integrator, with contact and limits of joints where a simulation has them."""
 
     def made(sim: Any, h: float) -> StepMap:
         step: StepMap = kind(sim, h)
-        return MeetingStep(step, sim) if sim.contact is not None or sim.limits else step
+        return StepWithContact(step, sim) if sim.contact is not None or sim.limits else step
 
     return made

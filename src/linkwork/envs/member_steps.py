@@ -22,7 +22,7 @@ LOOK = types.UniTuple(types.float64, 2)(TABLE, *5 * (NUMBERS,), types.boolean)  
 
 
 class TaskArrays(NamedTuple):
-    """What a task knows, for `Task.compiled_look`."""
+    """What a task has, for `Task.compiled_look`."""
 
     tree: Int2
     body: Float2
@@ -37,7 +37,7 @@ class MemberArrays(NamedTuple):
     control: Float1  # (m,) of its actuators
 
 
-class ActingArrays(NamedTuple):
+class MemberSteps(NamedTuple):
     """What all members of a task have in common, and k members one by one."""
 
     scale: Float2  # (m, 5) control at the action 0, and how much more at 1; limits and gear of each actuator
@@ -53,7 +53,7 @@ class ActingArrays(NamedTuple):
     over: Float1  # (k,) 1: the episode ends; 0: it goes on
 
 
-task_of, member_of, acting_of = reader(TaskArrays), reader(MemberArrays), reader(ActingArrays)
+task_of, member_of, member_steps_of = reader(TaskArrays), reader(MemberArrays), reader(MemberSteps)
 make_steps, look = caller(STEPS), caller(LOOK)
 
 
@@ -69,7 +69,7 @@ def ask_for(x, member, s, a, action):
 @kernel
 def begin_one(table, k, q, v, looks, still):
     """Member number k has begun anew at (q, v), with its targets in the middle; a first look at it. still: (a,) zeros."""
-    x = acting_of(table)
+    x = member_steps_of(table)
     member = member_of(x.members[k])
     s = moving_of(member.table)
     for a in range(x.place.shape[0]):
@@ -113,7 +113,7 @@ def act(table, who, actions, steps, looks, h, n):
             bad += 0.0 * actions[k, a]
     if bad != 0.0:
         return False
-    x = acting_of(table)
+    x = member_steps_of(table)
     for e in range(who.shape[0]):
         k = who[e]
         member = member_of(x.members[k])
