@@ -54,6 +54,18 @@ def inertia_only(arrays: ModelArrays) -> ModelArrays:
     return arrays._replace(dof=frozen(dof), gravity=frozen(np.zeros(3)))  # read-only: the same compiled kernels serve
 
 
+def coordinate_metric(model: Model, length: float) -> FloatArray:
+    """1 for angles, 1/length² for lengths, shape (nv,)."""
+    metric = np.ones(model.nv)
+    for joint, first in zip(model.joints, model.arrays.tree[:, layout.V].tolist(), strict=True):
+        if joint.kind == layout.FREE:
+            metric[first + 3 : first + 6] = length**-2
+        for d, screw in enumerate(joint.screws):
+            if not any(screw.axis):
+                metric[first + d] = length**-2
+    return metric
+
+
 @tabled
 class Frame(NamedTuple):
     """A named frame fixed in a body; body -1 is the world."""
