@@ -6,8 +6,9 @@ import importlib
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import refuse_memory, shown
 from linkwork.core.messages.deprecation import once_positional
 from linkwork.dynamics import batches
@@ -36,8 +37,6 @@ from linkwork.dynamics.virtual_work.solver import VirtualWorkSolver
 from linkwork.errors import ModelError, StateError
 from linkwork.model.model import Model, inertia_only
 from linkwork.model.state import State
-
-FloatArray = NDArray[np.float64]
 
 DENSE_COPIES = 2  # M and its factor
 
