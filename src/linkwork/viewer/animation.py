@@ -12,8 +12,9 @@ import numpy as np
 
 from linkwork.core.arrays import IntArray
 from linkwork.core.checks import positive, whole
+from linkwork.core.messages.extras import needed
 from linkwork.dynamics.quantities.motion import body_poses
-from linkwork.errors import LinkworkError, MissingExtraError, StateError
+from linkwork.errors import LinkworkError, StateError
 from linkwork.model.shapes import Plane
 from linkwork.record.recording import Recording
 from linkwork.viewer.frames import framing, ground_height, up_of
@@ -85,10 +86,7 @@ def write_mp4(
     recording: Recording, path: str | Path, *, speed: float = 1.0, rate: float | None = None, **size: Any
 ) -> int:
     """Writes an MP4 (H.264); returns the number of frames. Arguments as of `write_gif`."""
-    try:
-        import imageio_ffmpeg
-    except ImportError:
-        raise MissingExtraError("MP4 needs imageio-ffmpeg; install it with: pip install '.[viewer]'") from None
+    imageio_ffmpeg = needed("imageio_ffmpeg", "MP4 needs imageio-ffmpeg; install it with: pip install '.[viewer]'")
     per_second = _rate("mp4", rate)
     frames = chosen_frames(recording, per_second, positive(speed, "speed"))
     shape = _size(size)
