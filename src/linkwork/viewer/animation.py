@@ -15,7 +15,6 @@ from linkwork.core.checks import positive, whole
 from linkwork.core.messages.extras import needed
 from linkwork.dynamics.quantities.motion import body_poses
 from linkwork.errors import LinkworkError, StateError
-from linkwork.model.shapes import Plane
 from linkwork.record.recording import Recording
 from linkwork.viewer.frames import framing, ground_height, up_of
 from linkwork.viewer.playback import room_of
@@ -50,8 +49,7 @@ def renderer_of(recording: Recording, width: int, height: int) -> Renderer:
     model = recording.model
     instances, up = instances_of(model), up_of(model)
     corners = room_of(recording, instances)
-    planes = [float(s.placement.matrix[:3, 3] @ up) for _, s in model.obstacles if isinstance(s, Plane)]
-    ground = None if instances.is_molecule else ground_height(corners, up, planes)
+    ground = None if instances.is_molecule else ground_height(model, corners, up)
     return Renderer(instances, framing(corners, up), ground, width, height)
 
 
