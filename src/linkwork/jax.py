@@ -7,27 +7,24 @@ digits.
 
 from __future__ import annotations
 
-import importlib
 import warnings
 from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
+from linkwork.core.messages.extras import needed
 from linkwork.derivatives.edges import DynamicsEdge, RunEdge, refuse_uneven
 from linkwork.derivatives.stepping.steps import refuse
-from linkwork.errors import LinkworkWarning, MissingExtraError
+from linkwork.errors import LinkworkWarning
 from linkwork.model.model import Model
 
 
 @cache
 def _jax() -> Any:
-    try:
-        found = importlib.import_module("jax")
-        importlib.import_module("jax.custom_derivatives")
-    except ImportError:
-        raise MissingExtraError("linkwork.jax needs JAX: pip install '.[jax]'.") from None
-    return found
+    message = "linkwork.jax needs JAX: pip install '.[jax]'."
+    needed("jax.custom_derivatives", message)
+    return needed("jax", message)
 
 
 def forward_dynamics(model: Model, q: Any, v: Any, effort: Any) -> Any:

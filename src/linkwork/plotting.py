@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.core.arrays import FloatArray
+from linkwork.core.messages.extras import needed
 from linkwork.dynamics.quantities.motion import body_poses
-from linkwork.errors import MissingExtraError
 from linkwork.model import layout
 from linkwork.model.model import Model
 from linkwork.model.shapes import Box, Capsule, Cylinder, Shape, Sphere
@@ -69,12 +69,8 @@ def draw(
 
 def _matplotlib() -> tuple[Any, Any]:
     """pyplot and the 3-D artists, or an error that says what to install."""
-    try:
-        import matplotlib.pyplot as plt
-        from mpl_toolkits.mplot3d import art3d
-    except ImportError:
-        raise MissingExtraError("drawing needs matplotlib; install it with: pip install '.[plots]'") from None
-    return plt, art3d
+    message = "drawing needs matplotlib; install it with: pip install '.[plots]'"
+    return needed("matplotlib.pyplot", message), needed("mpl_toolkits.mplot3d.art3d", message)
 
 
 def _way_down(model: Model) -> FloatArray:

@@ -6,14 +6,14 @@ Results of float32 tensors are rounded, with a warning. A second derivative is r
 
 from __future__ import annotations
 
-import importlib
 import warnings
 from functools import cache
 from typing import Any
 
+from linkwork.core.messages.extras import needed
 from linkwork.derivatives.edges import DynamicsEdge, RunEdge, refuse_uneven
 from linkwork.derivatives.stepping.steps import refuse
-from linkwork.errors import LinkworkWarning, MissingExtraError, StateError
+from linkwork.errors import LinkworkWarning, StateError
 from linkwork.model.model import Model
 
 
@@ -53,10 +53,7 @@ def step(sim: Any, h: float, q: Any, v: Any, effort: Any) -> Any:
 
 @cache
 def _torch() -> Any:
-    try:
-        return importlib.import_module("torch")
-    except ImportError:
-        raise MissingExtraError("linkwork.torch needs PyTorch: pip install '.[torch]'.") from None
+    return needed("torch", "linkwork.torch needs PyTorch: pip install '.[torch]'.")
 
 
 @cache

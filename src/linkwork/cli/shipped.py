@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 
 import linkwork
@@ -18,3 +19,9 @@ def shipped_folder(name: str) -> Path:
     if installed.is_dir():
         return installed
     raise LinkworkError(f"this installation has no {name}; run from a source checkout or install a wheel.")
+
+
+def headline(file: Path) -> str:
+    """The first line of a program's docstring, found without running it."""
+    text = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
+    return text.partition("\n")[0]

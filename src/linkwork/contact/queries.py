@@ -13,6 +13,7 @@ from linkwork.contact.broad_phase import Finder
 from linkwork.contact.geometry.solids import PLANE
 from linkwork.contact.model_search import make_finder, search
 from linkwork.contact.narrow_phase import list_contacts, narrow_of
+from linkwork.contact.points import name_of
 from linkwork.contact.settings import Contact
 from linkwork.contact.shape_table import entities_by_name, shape_table
 from linkwork.contact.swept import Side
@@ -135,10 +136,7 @@ class Collisions(TakesTurns):
         )
 
     def _name(self, shape: int) -> str:
-        entity, n = int(self.table.entity[shape]), self.model.n_bodies
-        if entity < n:
-            return self.model.body_names[entity]
-        return self.model.obstacles[entity - n][0] if entity - n < len(self.model.obstacles) else "world"
+        return name_of(self.model, int(self.table.entity[shape]))
 
     def _shapes_of(self, name: str) -> list[int]:
         if not isinstance(name, str):

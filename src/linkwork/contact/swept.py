@@ -10,13 +10,23 @@ signed distance is the largest separation along any direction, so that (11) boun
 The contact points are those of the moment of touch, taken back to where they are now.
 """
 
-import math
 from typing import Any, NamedTuple
 
 from linkwork.contact.geometry.distance import signed_distance
 from linkwork.contact.geometry.solids import BOX, CAPSULE, CYLINDER, PLANE, SPHERE, core_radius, core_reach
 from linkwork.core.jit import inlined, routine
-from linkwork.spatial.rotations import add3, cross3, dot3, matmul3, matvec3, rotation_about, scale3, sub3, tmatvec3
+from linkwork.spatial.rotations import (
+    add3,
+    cross3,
+    dot3,
+    matmul3,
+    matvec3,
+    norm3,
+    rotation_about,
+    scale3,
+    sub3,
+    tmatvec3,
+)
 
 MAX_ADVANCES = 64
 ROUND = 1.0 + 1e-9  # what rounding may hide of a distance from an axis
@@ -29,11 +39,6 @@ class Side(NamedTuple):
     R: Any  # nine numbers
     p: Any  # origin of the body [m]
     V: Any  # twist of the body there [rad/s, m/s]
-
-
-@inlined
-def norm3(x):
-    return math.sqrt(dot3(x, x))
 
 
 @inlined

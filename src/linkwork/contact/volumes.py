@@ -15,11 +15,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from linkwork.assembly.node_table import BODY, HANG, INDEX, JOIN, LEFT, NODE_KIND, RIGHT
 from linkwork.contact.geometry.boxes import CENTRE, HALF, REACH, VOLUME, box_to_parent, union
 from linkwork.contact.tables import ShapeTable
+from linkwork.core.arrays import IntArray
 from linkwork.core.bundles import Byte1, Float1, Float2, Int1, Int2
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.spatial.memory import load3, load6, load9, store3, store6, store9
@@ -36,9 +36,6 @@ from linkwork.spatial.rotations import (
     transpose3,
 )
 from linkwork.spatial.vectors import ZERO6
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 NOWHERE = -1.0  # half edge of an empty volume
 FARTHEST, REGION = 0, 1  # entries of `region_state`

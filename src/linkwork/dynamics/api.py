@@ -6,8 +6,9 @@ import importlib
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import refuse_memory, shown
 from linkwork.core.messages.deprecation import once_positional
 from linkwork.dynamics import batches
@@ -34,11 +35,8 @@ from linkwork.dynamics.rnea import BODY_WORK as RNEA_BODY_WORK
 from linkwork.dynamics.rnea import rnea
 from linkwork.dynamics.virtual_work.solver import VirtualWorkSolver
 from linkwork.errors import ModelError, StateError
-from linkwork.model import layout
-from linkwork.model.model import Model
+from linkwork.model.model import Model, inertia_only
 from linkwork.model.state import State
-
-FloatArray = NDArray[np.float64]
 
 DENSE_COPIES = 2  # M and its factor
 
@@ -106,16 +104,11 @@ def _forward_unit_vector(
 ) -> FloatArray:
     """Walker and Orin's first method: column j of the mass matrix is the effort of a unit acceleration of joint j."""
     nv = model.nv
-    armature_only = np.zeros_like(model.arrays.dof)  # springs and dampers belong to the bias, armature to the matrix
-    armature_only[:, layout.ARMATURE] = model.arrays.dof[:, layout.ARMATURE]
-    weightless = np.zeros(3)
-    for array in (armature_only, weightless):  # read-only, as in a model: the same compiled kernel serves
-        array.setflags(write=False)
     work, S = remembered(model, "rnea", _rnea_work)
     _refuse_matrix(model, "unit_vector", DENSE_COPIES)
     M = np.empty((nv, nv))
     still, unit = np.zeros(nv), np.zeros(nv)
-    arrays = model.arrays._replace(dof=armature_only, gravity=weightless)
+    arrays = inertia_only(model.arrays)  # springs and dampers belong to the bias, armature to the matrix
     unit_vector_columns(arrays, q, still, unit, NO_WRENCHES, work, S, M)
     return _solve_mass_matrix(model, "unit_vector", M, q, v, effort, wrenches)
 

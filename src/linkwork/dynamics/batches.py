@@ -17,7 +17,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwork.core.arrays import FloatArray
+from linkwork.core.arrays import FloatArray, frozen
 from linkwork.core.checks import choice, dimensions, numbers, shown
 from linkwork.core.jit import kernel
 from linkwork.dynamics.aba import BODY_WORK as ABA_BODY_WORK
@@ -201,8 +201,7 @@ def bias(function: Callable[..., Any], model: Model, rows: State) -> FloatArray:
 def gravity(function: Callable[..., Any], model: Model, rows: State) -> FloatArray:
     """Efforts that hold against gravity, of all rows."""
     effort = np.empty((len(rows.q), model.nv))
-    loose = np.zeros_like(model.arrays.dof)
-    loose.setflags(write=False)
+    loose = frozen(np.zeros_like(model.arrays.dof))
     _rnea(model, loose, rows.q, np.zeros_like(rows.v), None, None, effort)
     return _finite(effort, "gravity_efforts")
 

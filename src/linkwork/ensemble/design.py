@@ -20,9 +20,10 @@ import numpy as np
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import as_path, shown
 from linkwork.core.files import checked_file
+from linkwork.core.messages.extras import needed
 from linkwork.core.messages.names import did_you_mean_or_list
 from linkwork.ensemble.axes import MOST_RUNS, Axis, Listed, as_axis, parse_value, plain_value
-from linkwork.errors import FormatError, LinkworkError, MissingExtraError
+from linkwork.errors import FormatError, LinkworkError
 
 SAMPLERS = ("sobol", "halton", "latin", "random")
 SEED_BITS = 53  # whole numbers that every reader of tables keeps exactly
@@ -116,12 +117,8 @@ def unit_samples(sampler: str, count: int, dimensions: int, seed: int) -> FloatA
     rng = np.random.default_rng(seed)
     if sampler == "random":
         return rng.random((count, dimensions))
-    try:
-        from scipy.stats import qmc
-    except ImportError:
-        raise MissingExtraError(
-            f"the sampler '{sampler}' needs SciPy; install it with: pip install '.[sweep]', or take 'random'."
-        ) from None
+    message = f"the sampler '{sampler}' needs SciPy; install it with: pip install '.[sweep]', or take 'random'."
+    qmc = needed("scipy.stats.qmc", message)
     made: Any = {"sobol": qmc.Sobol, "halton": qmc.Halton, "latin": qmc.LatinHypercube}[sampler]
     with warnings.catch_warnings():
         warnings.simplefilter(
@@ -174,12 +171,8 @@ def read_points(path: Path) -> Points:
 
 
 def _read_parquet(path: Path) -> Points:
-    try:
-        from pyarrow import parquet
-    except ImportError:
-        raise MissingExtraError(
-            "reading Parquet needs pyarrow; install it with: pip install pyarrow, or use CSV."
-        ) from None
+    message = "reading Parquet needs pyarrow; install it with: pip install pyarrow, or use CSV."
+    parquet = needed("pyarrow.parquet", message)
     try:
         table: Any = parquet.read_table(path)
     except (OSError, ValueError) as error:

@@ -15,8 +15,9 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from linkwork.core.checks import integer, positive
+from linkwork.core.messages.extras import needed
 from linkwork.ensemble.work import FAILED, Outcome, SweepError, Work, linkwork_version, perform
-from linkwork.errors import LinkworkError, MissingExtraError
+from linkwork.errors import LinkworkError
 
 HOST = "127.0.0.1"  # nothing of a local cluster can be reached from another machine
 MEMORY_PER_WORKER = 1 << 30  # bytes a process with NumPy, Numba and a small model takes, generously
@@ -55,14 +56,11 @@ def run_here(work: Work, tasks: Iterator[Task], done: Done) -> None:
 
 
 def dask_library() -> Any:
-    try:
-        import distributed
-    except ImportError:
-        raise MissingExtraError(
-            "sweeps on several workers need Dask; install it with: pip install '.[sweep]', or run one after the "
-            "other with --workers 0 (workers=0)."
-        ) from None
-    return distributed
+    return needed(
+        "distributed",
+        "sweeps on several workers need Dask; install it with: pip install '.[sweep]', or run one after the "
+        "other with --workers 0 (workers=0).",
+    )
 
 
 def default_workers(runs: int, threads: int) -> int:

@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from linkwork.core.arrays import FloatArray
+from linkwork.core.messages.extras import needed
 from linkwork.core.messages.names import did_you_mean_or_list, matching
 from linkwork.ensemble.table import SweepTable
-from linkwork.errors import LinkworkError, MissingExtraError
+from linkwork.errors import LinkworkError
 
 SIZE = (4.8, 3.7)  # width and height of a panel [inch]
 IN_A_ROW = 3
@@ -39,11 +40,9 @@ def save_sweep_plot(
     over: parameters on the axes, one or two; results: columns or patterns. Without them: what varies, and all results.
     kind: "curves", "map", "scatter", or "auto" to choose.
     """
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError("drawing needs matplotlib; install it with: pip install '.[plots]'") from None
+    message = "drawing needs matplotlib; install it with: pip install '.[plots]'"
+    FigureCanvasAgg = needed("matplotlib.backends.backend_agg", message).FigureCanvasAgg
+    Figure = needed("matplotlib.figure", message).Figure
     if kind not in KINDS:
         raise LinkworkError(f"there is no kind of plot '{kind}'{did_you_mean_or_list(kind, KINDS)}")
     if not len(table):

@@ -19,12 +19,13 @@ import numpy as np
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import as_path
 from linkwork.core.messages.describe import tabled
+from linkwork.core.messages.extras import needed
 from linkwork.core.messages.names import did_you_mean_or_list
 from linkwork.ensemble.design import run_seed
 from linkwork.ensemble.journal import read_journal
 from linkwork.ensemble.plan import PLAN, Plan, read_plan
 from linkwork.ensemble.work import FAILED, SweepError, recording_of
-from linkwork.errors import LinkworkError, MissingExtraError
+from linkwork.errors import LinkworkError
 from linkwork.record.recording import Recording
 
 TABLE, TIMINGS = "table.csv", "timings.csv"
@@ -126,11 +127,8 @@ class SweepTable:
 
     def to_parquet(self, path: str | Path) -> None:
         """The same as a Parquet file, for which pyarrow is needed; columns of mixed kinds become text."""
-        try:
-            import pyarrow
-            from pyarrow import parquet
-        except ImportError:
-            raise MissingExtraError("writing Parquet needs pyarrow; install it with: pip install pyarrow") from None
+        message = "writing Parquet needs pyarrow; install it with: pip install pyarrow"
+        pyarrow, parquet = needed("pyarrow", message), needed("pyarrow.parquet", message)
         columns = dict(zip(self.columns, zip(*self.rows(), strict=True), strict=True)) if len(self) else {}
         made = {}
         for name, values in columns.items():

@@ -33,7 +33,7 @@ from linkwork.derivatives.stepping.world_loads import (
 from linkwork.derivatives.sweeps.kinematic_sweeps import spring_pulls, stretches
 from linkwork.derivatives.sweeps.seeds import accelerations_of, seeded
 from linkwork.model import layout
-from linkwork.model.model import Model
+from linkwork.model.model import Model, inertia_only
 from linkwork.model.state import State
 
 REACH = 0.03  # [rad] of the second differences, sixth order: truncation and rounding meet near 1e-11 of the stiffness
@@ -54,7 +54,7 @@ class Curvature:
 
     def __init__(self, model: Model, loads: WorldLoads, q: FloatArray):
         self.model, self.loads, self.q = model, loads, q
-        self.free = replace(model, arrays=model.arrays._replace(dof=_armature(model), gravity=np.zeros(3)))
+        self.free = replace(model, arrays=inertia_only(model.arrays))
         tree = model.arrays.tree
         balls = np.flatnonzero(np.isin(tree[:, layout.KIND], (layout.SPHERICAL, layout.FREE)))
         rows = [np.arange(tree[i, layout.V], tree[i, layout.V] + tree[i, layout.DOF]) for i in balls]
@@ -157,9 +157,3 @@ class _Sums:
         np.add.at(self.B, body, np.hstack([by_w, -np.cross(f, w) + 2.0 * K * u]))
         np.add.at(self.G, body, np.hstack([-np.cross(c, f) + K * np.cross(r, c), K * c]))
         return c
-
-
-def _armature(model: Model) -> FloatArray:
-    dof = np.zeros_like(model.arrays.dof)
-    dof[:, layout.ARMATURE] = model.arrays.dof[:, layout.ARMATURE]
-    return dof

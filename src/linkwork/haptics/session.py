@@ -36,11 +36,11 @@ from linkwork.haptics.snapshot.grasp_set import GraspSet
 from linkwork.haptics.snapshot.sources import source_of
 from linkwork.haptics.statistics import LoopStatistics
 from linkwork.haptics.tick.coupling import couple_once
-from linkwork.haptics.tick.device_io import DeviceIO, conjugate, multiply
+from linkwork.haptics.tick.device_io import DeviceIO
 from linkwork.haptics.tick.scratch import SCRATCH
 from linkwork.haptics.trace import Trace
 from linkwork.simulation.base import LinkageSimulation
-from linkwork.spatial.rotations import matrix_quaternion
+from linkwork.spatial.rotations import matrix_quaternion, quaternion_conjugate, quaternion_multiply
 
 Advance = Callable[[float, int], None]
 SLOWEST, FASTEST = 1e-3, 1e6  # [1/s] of a loop
@@ -131,7 +131,7 @@ class Session(Uncopied):
                 q = matrix_quaternion(tuple(self.grasp_set.ports.pose[k, :9].tolist()))
                 grasp.origin[:] = self._message[_record(k)][_POINT]
                 grasp.device_origin[:] = reading.position
-                grasp.turn[:] = multiply(conjugate(np.array(reading.rotation)), np.array(q))
+                grasp.turn[:] = quaternion_multiply(quaternion_conjugate(np.array(reading.rotation).tolist()), q)
             self._send()
         return grasp
 

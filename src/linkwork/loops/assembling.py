@@ -18,7 +18,7 @@ from linkwork.core.arrays import FloatArray
 from linkwork.dynamics import kinematics
 from linkwork.loops.system import LoopPlan, LoopSystem
 from linkwork.model import layout
-from linkwork.model.model import Model
+from linkwork.model.model import Model, coordinate_metric
 
 LARGEST_TURN = 1.0  # [rad] of any body in one step: beyond it the linear picture says little
 STEPS = 100  # of one attempt; from a straight chain of any length ten to thirty do
@@ -159,18 +159,8 @@ def _rows(plan: LoopPlan, system: LoopSystem, q: FloatArray) -> FloatArray:
 
 def _weights(model: Model) -> FloatArray:
     """1 for angles, 1/size² for lengths, shape (nv,)."""
-    tree, body = model.arrays.tree, model.arrays.body
-    arms = np.linalg.norm(body[:, layout.POSITION : layout.POSITION + 3], axis=1)
-    weight = np.ones(model.nv)
-    length = float(arms.sum()) if arms.any() else 1.0
-    for i, joint in enumerate(model.joints):
-        first = int(tree[i, layout.V])
-        if tree[i, layout.KIND] == layout.FREE:
-            weight[first + 3 : first + 6] = length**-2
-        for d, screw in enumerate(joint.screws):
-            if not any(screw.axis):
-                weight[first + d] = length**-2
-    return weight
+    arms = np.linalg.norm(model.arrays.body[:, layout.POSITION : layout.POSITION + 3], axis=1)
+    return coordinate_metric(model, float(arms.sum()) if arms.any() else 1.0)
 
 
 def _swing_weights(plan: LoopPlan, q: FloatArray, weight: FloatArray) -> FloatArray:

@@ -23,8 +23,7 @@ from linkwork.errors import ModelError, StateError
 from linkwork.loops.assembling import Assembly, assemble_loops
 from linkwork.loops.factors import Factors
 from linkwork.loops.system import LoopPlan, LoopSystem, loop_plan
-from linkwork.model import layout
-from linkwork.model.model import Model
+from linkwork.model.model import Model, inertia_only
 from linkwork.model.state import State
 
 LONGEST_STEP = 0.5  # [rad or m] of any coordinate in one Newton step: beyond it the start is rough
@@ -166,8 +165,4 @@ def _push(plan: LoopPlan, q: FloatArray, wrenches: FloatArray) -> FloatArray:
 
 def _slack(model: Model) -> Model:
     """The tree without gravity and springs."""
-    dof, gravity = np.zeros_like(model.arrays.dof), np.zeros(3)
-    dof[:, layout.ARMATURE] = model.arrays.dof[:, layout.ARMATURE]
-    for array in (dof, gravity):
-        array.setflags(write=False)
-    return replace(model, arrays=model.arrays._replace(dof=dof, gravity=gravity), loops=(), couplings=())
+    return replace(model, arrays=inertia_only(model.arrays), loops=(), couplings=())

@@ -13,7 +13,8 @@ from typing import NamedTuple
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.dynamics.virtual_work.constraint_basis import joint_basis
-from linkwork.model.kernels.joint_kernels import joint_integrate, joint_motion, joint_pose, se3_log_velocity
+from linkwork.model.kernels.ball_spring import inverse_left
+from linkwork.model.kernels.joint_kernels import joint_integrate, joint_motion, joint_pose
 from linkwork.model.layout import AXIS, DOF, HELICAL, KIND, SLIDE, SPHERICAL, Q, V
 from linkwork.spatial.memory import load3, load6, load9, store3, store6, store9
 from linkwork.spatial.rotations import (
@@ -175,7 +176,7 @@ def refine_coordinates(cut, k, R, p, z):
     for _ in range(STEPS):
         Rj, pj = joint_pose(tree, body, screws, k, z)
         w = quaternion_log(matrix_quaternion(matmul3(transpose3(Rj), R)))
-        e = join(w, se3_log_velocity(w, tmatvec3(Rj, sub3(p, pj))))
+        e = join(w, inverse_left(w, tmatvec3(Rj, sub3(p, pj))))
         for d in range(tree[k, DOF]):
             rate[j + d] = 0.0
         joint_motion(tree, body, screws, k, z, rate, S)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from linkwork.core.arrays import FloatArray, IntArray
+from linkwork.core.arrays import FloatArray, IntArray, frozen
 from linkwork.core.checks import choice, finite, integer, numbers, shown
 from linkwork.core.messages.describe import html_table, quoted, tabled
 from linkwork.core.messages.names import did_you_mean
@@ -45,6 +45,25 @@ class ModelArrays(NamedTuple):
     dof: FloatArray  # (nv, 4)   damping, stiffness, armature
     rest: FloatArray  # (nq,)     coordinates at which springs are slack
     gravity: FloatArray  # (3,)      [m/s²]
+
+
+def inertia_only(arrays: ModelArrays) -> ModelArrays:
+    """The same tables without gravity, springs and dampers; rotors stay."""
+    dof = np.zeros_like(arrays.dof)
+    dof[:, layout.ARMATURE] = arrays.dof[:, layout.ARMATURE]
+    return arrays._replace(dof=frozen(dof), gravity=frozen(np.zeros(3)))  # read-only: the same compiled kernels serve
+
+
+def coordinate_metric(model: Model, length: float) -> FloatArray:
+    """1 for angles, 1/length² for lengths, shape (nv,)."""
+    metric = np.ones(model.nv)
+    for joint, first in zip(model.joints, model.arrays.tree[:, layout.V].tolist(), strict=True):
+        if joint.kind == layout.FREE:
+            metric[first + 3 : first + 6] = length**-2
+        for d, screw in enumerate(joint.screws):
+            if not any(screw.axis):
+                metric[first + d] = length**-2
+    return metric
 
 
 @tabled

@@ -75,9 +75,6 @@ class _Nothing:
     def rows(self) -> list[Row]:
         return []
 
-    def write_targets(self, q: FloatArray, target: FloatArray, weight: float) -> None:
-        return None
-
 
 def no_avoiding() -> Any:
     return _Nothing()

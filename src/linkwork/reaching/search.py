@@ -17,7 +17,7 @@ from linkwork.core.arrays import FloatArray
 from linkwork.dynamics.remembered import remembered
 from linkwork.errors import StateError
 from linkwork.model import layout
-from linkwork.model.model import Model
+from linkwork.model.model import Model, coordinate_metric
 from linkwork.reaching import arrays as at
 from linkwork.reaching import descent as de
 from linkwork.reaching.targets import Row
@@ -92,21 +92,7 @@ def longest_way(tree: NDArray[np.int64], arms: FloatArray) -> float:
 
 def joint_metric(model: Model) -> FloatArray:
     """1 for angles, 1/length² for slides, shape (nv,)."""
-    return remembered(model, "reach_metric", _make_metric)
-
-
-def _make_metric(model: Model) -> FloatArray:
-    metric = np.ones(model.nv)
-    length = model_length(model)
-    tree = model.arrays.tree
-    for i, joint in enumerate(model.joints):
-        first = int(tree[i, layout.V])
-        if joint.kind == layout.FREE:
-            metric[first + 3 : first + 6] = length**-2
-        for d, screw in enumerate(joint.screws):
-            if not any(screw.axis):
-                metric[first + d] = length**-2
-    return metric
+    return remembered(model, "reach_metric", lambda model: coordinate_metric(model, model_length(model)))
 
 
 def found_search(model: Model, rows: list[Row], settings: Settings) -> Search:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linkwork.core.arrays import FloatArray
+from linkwork.core.messages.extras import needed
 from linkwork.core.units import unit
-from linkwork.errors import MissingExtraError
 from linkwork.model import layout
 from linkwork.model.model import Model
 from linkwork.record.layout import scalar_unit
@@ -55,10 +55,7 @@ def to_pandas(recording: Recording) -> Any:
 
     Units stand in `frame.attrs["units"]`, by column, and by name for scalars and "time".
     """
-    try:
-        import pandas
-    except ImportError:
-        raise MissingExtraError("this table needs pandas: pip install pandas") from None
+    pandas = needed("pandas", "this table needs pandas: pip install pandas")
     q, v = states_of(recording)
     q_names, v_names = coordinate_names(recording.model)
     columns: dict[tuple[str, str], FloatArray] = {("q", name): q[:, k] for k, name in enumerate(q_names)}
@@ -78,10 +75,7 @@ def to_xarray(recording: Recording) -> Any:
     """A Dataset: q (time, coordinate), v (time, velocity), every scalar (time), every sensor (its time, channel); units in
     attributes, those of single coordinates, velocities and channels in `coordinate.unit`, `velocity.unit`, `<sensor>.unit`.
     """
-    try:
-        import xarray
-    except ImportError:
-        raise MissingExtraError("this table needs xarray: pip install xarray") from None
+    xarray = needed("xarray", "this table needs xarray: pip install xarray")
     q, v = states_of(recording)
     q_names, v_names = coordinate_names(recording.model)
     data: dict[str, Any] = {

@@ -4,6 +4,16 @@ from linkwork.core.jit import inlined
 
 
 @inlined
+def three(a, o):
+    return (a[o], a[o + 1], a[o + 2])
+
+
+@inlined
+def put3(a, o, x):
+    a[o], a[o + 1], a[o + 2] = x
+
+
+@inlined
 def load3(a, i, o):
     return (a[i, o], a[i, o + 1], a[i, o + 2])
 

@@ -35,6 +35,11 @@ def dot3(a, b):
 
 
 @inlined
+def norm3(a):
+    return math.sqrt(dot3(a, a))
+
+
+@inlined
 def cross3(a, b):
     return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
 

@@ -13,8 +13,9 @@ from linkwork.model.layout import ARMATURE, AXIS, FREE, HELICAL, INERTIA, KIND, 
 from linkwork.model.model import Model
 from linkwork.simulation.loading.load_columns import LOAD_STIFFNESS
 from linkwork.spatial.memory import load3
+from linkwork.spatial.rotations import norm3
 from linkwork.statics.elimination.energy import energy_change, potential_energy
-from linkwork.statics.elimination.forces import length3, move_coordinates, place_bodies, step_extent, unbalanced_efforts
+from linkwork.statics.elimination.forces import move_coordinates, place_bodies, step_extent, unbalanced_efforts
 from linkwork.statics.elimination.products import mass_times
 from linkwork.statics.elimination.solve import Pushes, follow_negative_pivot, make_sides, solve_sides
 from linkwork.statics.elimination.sweeps import eliminate_leaf_to_root
@@ -58,12 +59,12 @@ def sizes(arrays, pose, path):
     for i in range(tree.shape[0]):
         parent = tree[i, PARENT]
         p = load3(pose, i, P_)
-        path[i] = length3(p) + path[parent] if parent >= 0 else 0.0
+        path[i] = norm3(p) + path[parent] if parent >= 0 else 0.0
         m = body[i, INERTIA]
         h = load3(body, i, INERTIA + 1)
         arm = path[i]
         if m > 0.0:
-            arm += length3(h) / m
+            arm += norm3(h) / m
         longest = max(longest, arm)
         mass += m
         inertia += m * path[i] * path[i] + body[i, INERTIA + 4] + body[i, INERTIA + 7] + body[i, INERTIA + 9]

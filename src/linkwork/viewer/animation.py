@@ -12,9 +12,9 @@ import numpy as np
 
 from linkwork.core.arrays import IntArray
 from linkwork.core.checks import integer, positive
+from linkwork.core.messages.extras import needed
 from linkwork.dynamics.quantities.motion import body_poses
-from linkwork.errors import LinkworkError, MissingExtraError, StateError
-from linkwork.model.shapes import Plane
+from linkwork.errors import LinkworkError, StateError
 from linkwork.record.recording import Recording
 from linkwork.viewer.frames import framing, ground_height, up_of
 from linkwork.viewer.playback import room_of
@@ -49,8 +49,7 @@ def renderer_of(recording: Recording, width: int, height: int) -> Renderer:
     model = recording.model
     instances, up = instances_of(model), up_of(model)
     corners = room_of(recording, instances)
-    planes = [float(s.placement.matrix[:3, 3] @ up) for _, s in model.obstacles if isinstance(s, Plane)]
-    ground = None if instances.is_molecule else ground_height(corners, up, planes)
+    ground = None if instances.is_molecule else ground_height(model, corners, up)
     return Renderer(instances, framing(corners, up), ground, width, height)
 
 
@@ -85,10 +84,7 @@ def write_mp4(
     recording: Recording, path: str | Path, *, speed: float = 1.0, rate: float | None = None, **size: Any
 ) -> int:
     """Writes an MP4 (H.264); returns the number of frames. Arguments as of `write_gif`."""
-    try:
-        import imageio_ffmpeg
-    except ImportError:
-        raise MissingExtraError("MP4 needs imageio-ffmpeg; install it with: pip install '.[viewer]'") from None
+    imageio_ffmpeg = needed("imageio_ffmpeg", "MP4 needs imageio-ffmpeg; install it with: pip install '.[viewer]'")
     per_second = _rate("mp4", rate)
     frames = chosen_frames(recording, per_second, positive(speed, "speed"))
     shape = _size(size)

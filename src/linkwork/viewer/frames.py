@@ -8,6 +8,7 @@ import numpy as np
 
 from linkwork.core.arrays import FloatArray
 from linkwork.model.model import Model
+from linkwork.model.shapes import Plane
 
 VIEW_FROM = np.array([0.75, -1.0, 0.45])  # in front, to the right, above; z is up
 FIELD_OF_VIEW = 40.0  # degrees, from top to bottom
@@ -74,8 +75,9 @@ def framing(corners: FloatArray, up: FloatArray) -> Camera:
     return Camera(middle + distance * away, middle, up, size)
 
 
-def ground_height(corners: FloatArray, up: FloatArray, planes: list[float]) -> float:
+def ground_height(model: Model, corners: FloatArray, up: FloatArray) -> float:
     """Height of the ground along `up` [m]: of the highest plane, or zero, or below what reaches deeper."""
+    planes = [float(shape.placement.matrix[:3, 3] @ up) for _, shape in model.obstacles if isinstance(shape, Plane)]
     if planes:
         return max(planes)
     if not len(corners):

@@ -15,7 +15,7 @@ from linkwork.record.recording import Recording
 from linkwork.scene.plots.rods import recorded_water
 from linkwork.simulation.reporting.along import along
 from linkwork.viewer.controls.player import Player
-from linkwork.viewer.controls.plots import LINES
+from linkwork.viewer.controls.plots import LINES, add_plot, line_data
 from linkwork.viewer.shapes.colors import SECOND, by_depth
 from linkwork.viewer.shapes.drawing import Drawing
 from linkwork.viewer.shapes.instances import Instances, instances_of
@@ -132,20 +132,10 @@ class Playback(Player):
         known = {**self.recording.reports, **self.recording.scalars}
         x = np.asarray(self.recording.times, dtype=float)
         with self.server.gui.add_folder("Plots"):
-            units = self.recording.units
-            for name, (si, color, is_log) in LINES.items():
-                title = unit(si, units)
+            for name in LINES:
                 y = np.asarray(known.get(name, []), dtype=float)
-                if y.size != x.size or x.size < 2 or not np.isfinite(y).any():
-                    continue
-                self.server.gui.add_uplot(
-                    (x, np.where(y > 0.0, y, np.nan) if is_log else y),
-                    ({"label": unit("t [s]", units)}, {"label": title, "stroke": color, "width": 2}),
-                    title=title,
-                    scales={"x": {"time": False}, "y": {"distr": 3} if is_log else {}},
-                    height=140,
-                    legend={"show": False},
-                )
+                if y.size == x.size and x.size >= 2 and np.isfinite(y).any():
+                    add_plot(self.server.gui, name, line_data(name, x, y), self.recording.units)
 
     # ------------------------------------------------------------------------------------------------------- what one does
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.core.arrays import FloatArray, IntArray
-from linkwork.errors import MissingExtraError
+from linkwork.core.messages.extras import needed
 from linkwork.viewer.frames import FIELD_OF_VIEW, Camera, turn_up
 from linkwork.viewer.shapes.colors import Colors
 from linkwork.viewer.shapes.instances import Instances
@@ -21,11 +21,8 @@ GRID_LINES = 24  # on either side of the middle
 
 def pillow() -> tuple[Any, Any]:
     """Pillow's Image and ImageDraw, or an error that says what to install."""
-    try:
-        from PIL import Image, ImageDraw
-    except ImportError:
-        raise MissingExtraError("drawing pictures needs Pillow; install it with: pip install '.[viewer]'") from None
-    return Image, ImageDraw
+    message = "drawing pictures needs Pillow; install it with: pip install '.[viewer]'"
+    return needed("PIL.Image", message), needed("PIL.ImageDraw", message)
 
 
 class Renderer:

@@ -12,7 +12,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from linkwork.core.checks import shown
-from linkwork.errors import LinkworkError, MissingExtraError
+from linkwork.core.messages.extras import needed
+from linkwork.errors import LinkworkError
 
 LOCAL = "127.0.0.1"
 PORT = 8080  # the first one tried
@@ -22,11 +23,7 @@ _opening = threading.Lock()
 
 def viser_library() -> Any:
     """viser, or an error that says what to install."""
-    try:
-        import viser
-    except ImportError:
-        raise MissingExtraError("the viewer needs viser; install it with: pip install '.[viewer]'") from None
-    return viser
+    return needed("viser", "the viewer needs viser; install it with: pip install '.[viewer]'")
 
 
 def open_server(host: str = LOCAL, port: int = PORT, title: str = "Linkwork") -> Any:

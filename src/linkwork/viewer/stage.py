@@ -11,7 +11,6 @@ import numpy as np
 from linkwork.core.arrays import FloatArray
 from linkwork.dynamics.quantities.motion import body_poses
 from linkwork.model.model import Model
-from linkwork.model.shapes import Plane
 from linkwork.model.state import State
 from linkwork.viewer.frames import FIELD_OF_VIEW, framing, ground_height, quaternions, turn_up, up_of
 from linkwork.viewer.layers import Layers
@@ -121,12 +120,7 @@ class Stage:
         self._set_camera()
 
     def _lay_ground(self, corners: FloatArray) -> None:
-        planes = [
-            float(shape.placement.matrix[:3, 3] @ self.up)
-            for _, shape in self.model.obstacles
-            if isinstance(shape, Plane)
-        ]
-        height = ground_height(corners, self.up, planes)
+        height = ground_height(self.model, corners, self.up)
         self.cell = cell = float(10.0 ** np.floor(np.log10(0.3 * self.camera.size)))
         middle = self.camera.look_at - (self.camera.look_at @ self.up) * self.up
         middle = np.round(middle / cell) * cell if abs(self.up[2]) == 1.0 else middle

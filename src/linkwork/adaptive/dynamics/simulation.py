@@ -29,7 +29,7 @@ from linkwork.adaptive.measures import DEFAULT_MEASURE, DEFAULT_TOLERANCE, MEASU
 from linkwork.adaptive.metric.delicate import is_delicate
 from linkwork.adaptive.workspace import ACTIVE_COUNT, CHANGE_COUNT, JOINT_COUNT
 from linkwork.contact.settings import Contact
-from linkwork.core.arrays import FloatArray, IntArray
+from linkwork.core.arrays import FloatArray, IntArray, frozen
 from linkwork.core.checks import flag, integer, not_negative, one_of, positive
 from linkwork.core.messages.deprecation import old_attribute, once_positional
 from linkwork.core.turns import in_turn
@@ -234,9 +234,7 @@ class AdaptiveDynamics(Dynamics):
     def acceleration(self) -> FloatArray:
         """Joint accelerations of the last step, zero where inactive; read-only, shape (nv,)."""
         self._region.collect()
-        view = self._tree.run.qdd.view()
-        view.setflags(write=False)
-        return view
+        return frozen(self._tree.run.qdd.view())
 
     max_active = old_attribute("AdaptiveDynamics", "max_active", "max_active_joints")
 

@@ -38,7 +38,7 @@ from linkwork.adaptive.quasi_statics.scalars import scalars
 from linkwork.adaptive.quasi_statics.settling import settle_in_place
 from linkwork.adaptive.quasi_statics.solve import advance
 from linkwork.assembly.numbering import node_depths
-from linkwork.core.arrays import FloatArray, IntArray
+from linkwork.core.arrays import FloatArray, IntArray, frozen
 from linkwork.core.checks import integer, not_negative, one_of, positive
 from linkwork.core.messages.deprecation import old_attribute, once_positional
 from linkwork.core.units import unit
@@ -146,9 +146,7 @@ class QuasiStatics(LinkageSimulation):
     @property
     def acceleration(self) -> FloatArray:
         """Joint accelerations of the last solve, zero where not computed; read-only, shape (nv,)."""
-        view = self._tree.run.qdd.view()
-        view.setflags(write=False)
-        return view
+        return frozen(self._tree.run.qdd.view())
 
     @property
     def computed_joints(self) -> list[str]:

@@ -20,7 +20,7 @@ from typing import Any
 
 from linkwork.cli.exit_codes import DONE, MISSED
 from linkwork.cli.screen import console, table
-from linkwork.cli.shipped import shipped_folder
+from linkwork.cli.shipped import headline, shipped_folder
 from linkwork.errors import LinkworkError
 
 NAME = "bench"
@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     folder = benchmark_folder()
     names = benchmark_names(folder)
     if arguments.list or arguments.benchmark is None:
-        rows = [(name, _headline(benchmark_file(folder, name))) for name in names]
+        rows = [(name, headline(benchmark_file(folder, name))) for name in names]
         console().print(table("benchmarks", ("name", "what it times"), rows, left=2))
         return DONE
     if arguments.benchmark not in names:
@@ -117,9 +117,3 @@ def load_benchmark(folder: Path, name: str) -> ModuleType:
         sys.modules[PACKAGE] = package
         spec.loader.exec_module(package)
     return importlib.import_module(f"{PACKAGE}.{_stem(name)}")
-
-
-def _headline(path: Path) -> str:
-    """First line of a module's docstring, read without importing it and its peers."""
-    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-    return text.partition("\n")[0]

@@ -8,14 +8,13 @@ linkwork examples by_hand --copy .
 from __future__ import annotations
 
 import argparse
-import ast
 import shutil
 import sys
 from pathlib import Path
 
 from linkwork.cli.exit_codes import DONE
 from linkwork.cli.screen import console, table
-from linkwork.cli.shipped import shipped_folder
+from linkwork.cli.shipped import headline, shipped_folder
 from linkwork.core.messages.names import did_you_mean
 from linkwork.errors import LinkworkError
 
@@ -55,9 +54,3 @@ def run(arguments: argparse.Namespace) -> int:
 def example_files() -> dict[str, Path]:
     """Name and file of every example program."""
     return {file.stem: file for file in sorted(shipped_folder("examples").glob("*.py"))}
-
-
-def headline(file: Path) -> str:
-    """The first line of a program's docstring, found without running it."""
-    text = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
-    return text.splitlines()[0] if text else ""

@@ -12,7 +12,7 @@ import math
 from linkwork.contact.geometry.solids import core_reach, core_support
 from linkwork.core.jit import inlined, routine
 from linkwork.spatial.memory import load3, store3
-from linkwork.spatial.rotations import add3, cross3, dot3, scale3, sub3
+from linkwork.spatial.rotations import add3, cross3, dot3, norm3, scale3, sub3
 
 MAX_ROUNDS = 100  # curved cores gain about a digit in three rounds
 GAIN = 1e-14  # relative gain of v² below which the search ends
@@ -26,7 +26,7 @@ APART, OVERLAP = 0, 1
 @routine
 def gjk(vertices, A, B, work):
     """(status, a, b, points in the simplex): nearest points of the cores in the world; OVERLAP when within TOUCHING."""
-    scale = core_reach(A) + core_reach(B) + 1e-3 * _length(sub3(A[2], B[2]))
+    scale = core_reach(A) + core_reach(B) + 1e-3 * norm3(sub3(A[2], B[2]))
     v = sub3(A[2], B[2])
     if dot3(v, v) < 1e-24 * scale * scale:
         v = (1.0, 0.0, 0.0)
@@ -66,11 +66,6 @@ def add_point(vertices, A, B, direction, work, row):
     store3(work, row, 0, sub3(a, b))
     store3(work, row, 3, a)
     store3(work, row, 6, b)
-
-
-@inlined
-def _length(x):
-    return math.sqrt(dot3(x, x))
 
 
 @inlined

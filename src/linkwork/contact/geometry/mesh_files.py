@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.files import checked_file, checked_zip
-from linkwork.errors import FormatError, MissingExtraError, ModelError
+from linkwork.core.messages.extras import needed
+from linkwork.errors import FormatError, ModelError
 
 LARGEST = 1e100  # [m] corners farther out have no squares
 FLAT = 1e-5  # thickness of a mesh, in its size, that counts as none: files in single precision are rough by 1e-7
@@ -128,13 +129,11 @@ def closed_faults(corners: FloatArray) -> list[str]:
 
 def hull_corners(corners: FloatArray, what: str) -> FloatArray:
     """Vertices of the convex hull of a mesh, by Coal (extra `contact`)."""
-    try:
-        import coal
-    except ImportError:
-        raise MissingExtraError(
-            f"{what}: the hull of a moving mesh needs Coal; install it with: pip install '.[contact]', "
-            "or give the body simple shapes."
-        ) from None
+    coal = needed(
+        "coal",
+        f"{what}: the hull of a moving mesh needs Coal; install it with: pip install '.[contact]', "
+        "or give the body simple shapes.",
+    )
     points, triangles = merged_corners(corners)
     centre, size = points.mean(axis=0), np.ptp(points, axis=0).max()
     thick = thickness(points)
@@ -190,10 +189,7 @@ def read_any_mesh(path: str | Path, purpose: str) -> tuple[NDArray[np.float64], 
 
     Axes stay as they are in the file, whatever it says is up: that is what robot descriptions mean.
     """
-    try:
-        import trimesh
-    except ImportError:
-        raise MissingExtraError(f"{purpose} needs trimesh; install it with: pip install '.[viewer]'") from None
+    trimesh = needed("trimesh", f"{purpose} needs trimesh; install it with: pip install '.[viewer]'")
     file = checked_file(path)
     refuse_archive(file)
     try:

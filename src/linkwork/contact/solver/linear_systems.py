@@ -86,6 +86,7 @@ def eliminate_panel(M, k, end, n, width):
 
 @inlined
 def exchange(M, a, b):
+    """Eight numbers from a on and eight from b on change places."""
     x = vload(M, a)
     vstore(M, a, vload(M, b))
     vstore(M, b, x)
@@ -158,8 +159,8 @@ def solve_small(rows, n):
         if not largest > 0.0:
             return False
         if best != q:
-            exchange_rows(rows, ROW * q, ROW * best)
-            exchange_rows(rows, ROW * q + 8, ROW * best + 8)
+            exchange(rows, ROW * q, ROW * best)
+            exchange(rows, ROW * q + 8, ROW * best + 8)
         inverse = 1.0 / rows[ROW * q + q]
         first, second = vload(rows, ROW * q), vload(rows, ROW * q + 8)
         for i in range(q + 1, n):
@@ -177,14 +178,6 @@ def solve_small(rows, n):
             return False
         rows[ROW * i + n] = value
     return True
-
-
-@inlined
-def exchange_rows(rows, a, b):
-    """Eight numbers from a on and eight from b on change places."""
-    x = vload(rows, a)
-    vstore(rows, a, vload(rows, b))
-    vstore(rows, b, x)
 
 
 @routine

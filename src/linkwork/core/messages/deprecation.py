@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import functools
 import inspect
-import sys
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
-from linkwork.core.messages.warning import _is_ours
+from linkwork.core.messages.warning import warn_user
 from linkwork.errors import StateError
 
 Called = TypeVar("Called", bound=Callable[..., Any])
@@ -17,10 +15,7 @@ Called = TypeVar("Called", bound=Callable[..., Any])
 
 def warn_of_old(words: str) -> None:
     """A DeprecationWarning at the first caller outside the package."""
-    level, frame = 1, sys._getframe(0)
-    while frame is not None and _is_ours(frame.f_globals.get("__name__")):
-        level, frame = level + 1, frame.f_back  # type: ignore[assignment]
-    warnings.warn(words, DeprecationWarning, stacklevel=level)
+    warn_user(words, DeprecationWarning)
 
 
 def once_positional(*names: str, renamed: Mapping[str, str] | None = None) -> Callable[[Called], Called]:

@@ -8,12 +8,12 @@ import warnings
 from linkwork.errors import LinkworkWarning
 
 
-def warn_user(words: str) -> None:
-    """A LinkworkWarning at the first caller outside the package. Python shows each once per line of that caller."""
+def warn_user(words: str, category: type[Warning] = LinkworkWarning) -> None:
+    """A warning at the first caller outside the package. Python shows each once per line of that caller."""
     level, frame = 1, sys._getframe(0)
     while frame is not None and _is_ours(frame.f_globals.get("__name__")):
         level, frame = level + 1, frame.f_back  # type: ignore[assignment]
-    warnings.warn(words, LinkworkWarning, stacklevel=level)
+    warnings.warn(words, category, stacklevel=level)
 
 
 def _is_ours(module: object) -> bool:

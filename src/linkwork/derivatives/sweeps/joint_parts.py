@@ -10,7 +10,7 @@ from linkwork.model.kernels.ball_spring import (
 )
 from linkwork.model.kernels.joint_kernels import quaternion_at
 from linkwork.model.layout import CENTER, COMPOUND, DOF, FREE, HELICAL, KIND, SPHERICAL, STIFFNESS, Q, V
-from linkwork.spatial.memory import load3
+from linkwork.spatial.memory import load3, put3, three
 from linkwork.spatial.rotations import (
     cross3,
     quaternion_conjugate,
@@ -22,18 +22,6 @@ from linkwork.spatial.rotations import (
     tmatvec3,
 )
 from linkwork.spatial.vectors import ZERO6, angular, join, linear
-
-
-@inlined
-def three(x, j):
-    return (x[j], x[j + 1], x[j + 2])
-
-
-@inlined
-def set_three(x, j, value):
-    x[j] = value[0]
-    x[j + 1] = value[1]
-    x[j + 2] = value[2]
 
 
 @inlined
@@ -62,10 +50,10 @@ def ball_effort(tree, body, i, F, out):
     kind = tree[i, KIND]
     j = tree[i, V]
     if kind == FREE:
-        set_three(out, j, angular(F))
-        set_three(out, j + 3, linear(F))
+        put3(out, j, angular(F))
+        put3(out, j + 3, linear(F))
     elif kind == SPHERICAL:
-        set_three(out, j, sub3(angular(F), cross3(load3(body, i, CENTER), linear(F))))
+        put3(out, j, sub3(angular(F), cross3(load3(body, i, CENTER), linear(F))))
 
 
 @inlined

@@ -8,10 +8,10 @@ With ξ the twist by which the pose of a body changes, and V its twist:
 """
 
 from linkwork.core.jit import kernel, routine
-from linkwork.derivatives.sweeps.joint_parts import ball_effort, ball_stretch, ball_twist, set_three
+from linkwork.derivatives.sweeps.joint_parts import ball_effort, ball_stretch, ball_twist
 from linkwork.model import layout
 from linkwork.model.kernels.joint_kernels import body_pose, helical_twist, joint_passive_effort, screw_pose, screw_twist
-from linkwork.spatial.memory import add_to6, load3, load6, load9, store6
+from linkwork.spatial.memory import add_to6, load3, load6, load9, put3, store6
 from linkwork.spatial.vectors import (
     ZERO6,
     add6,
@@ -135,9 +135,9 @@ def stretches(tree, rest, q, out):
         k = tree[i, layout.Q]
         if kind == layout.SPHERICAL or kind == layout.FREE:
             r, x = ball_stretch(tree, rest, i, q)
-            set_three(out, j, r)
+            put3(out, j, r)
             if kind == layout.FREE:
-                set_three(out, j + 3, x)
+                put3(out, j + 3, x)
         else:
             for d in range(tree[i, layout.DOF]):
                 out[j + d] = q[k + d] - rest[k + d]

@@ -40,7 +40,7 @@ from linkwork.dynamics.paths.path_queries import (
 )
 from linkwork.dynamics.paths.path_union import PathUnion
 from linkwork.spatial.memory import load3, load6, load9
-from linkwork.spatial.simd import negate6
+from linkwork.spatial.simd import flat6, negate6
 from linkwork.spatial.vectors import ZERO6, add6, dot6, scale6, sub6, twist_to_child, unit6
 
 # The tree in words: first, per junction, where it begins, counted from the start of the tree. A junction: 4 integers,
@@ -242,11 +242,6 @@ def leaves_at(enters, half):
 
 
 @inlined
-def six(a, o):
-    return (a[o], a[o + 1], a[o + 2], a[o + 3], a[o + 4], a[o + 5])
-
-
-@inlined
 def put6(a, o, x):
     a[o], a[o + 1], a[o + 2], a[o + 3], a[o + 4], a[o + 5] = x
 
@@ -255,21 +250,21 @@ def put6(a, o, x):
 def times(a, o, width, x):
     """Six rows of six numbers at a[o], `width` apart, times x."""
     return (
-        dot6(six(a, o), x),
-        dot6(six(a, o + width), x),
-        dot6(six(a, o + 2 * width), x),
-        dot6(six(a, o + 3 * width), x),
-        dot6(six(a, o + 4 * width), x),
-        dot6(six(a, o + 5 * width), x),
+        dot6(flat6(a, o), x),
+        dot6(flat6(a, o + width), x),
+        dot6(flat6(a, o + 2 * width), x),
+        dot6(flat6(a, o + 3 * width), x),
+        dot6(flat6(a, o + 4 * width), x),
+        dot6(flat6(a, o + 5 * width), x),
     )
 
 
 @inlined
 def times_transposed(a, o, width, x):
     """The transpose of the same times x."""
-    y = scale6(x[0], six(a, o))
+    y = scale6(x[0], flat6(a, o))
     for r in range(1, 6):
-        y = add6(y, scale6(x[r], six(a, o + r * width)))
+        y = add6(y, scale6(x[r], flat6(a, o + r * width)))
     return y
 
 
@@ -287,13 +282,13 @@ def network_responses(words, start, count, state):
         size, rows, enters = header[o + N_SIZE], header[o + N_ROWS], header[o + N_ENTERS]
         above = header[o + N_ABOVE] * JUNCTION_STATE
         T = o + N_R + size * size
-        u = six(state, s + IN_U)
+        u = flat6(state, s + IN_U)
         low = ZERO6
         if size == 12:
             N = T + rows * size
-            g = six(state, s + IN_G)
+            g = flat6(state, s + IN_G)
             u = add6(u, times(words, N, 6, g))  # (3)
-            low = add6(six(state, s + IN_U + 6), times(words, N + 36, 6, g))
+            low = add6(flat6(state, s + IN_U + 6), times(words, N + 36, 6, g))
             put6(state, s + AT_U + 6, low)
         put6(state, s + AT_U, u)
         for half in range(rows // 6):
@@ -301,22 +296,22 @@ def network_responses(words, start, count, state):
             if size == 12:
                 t = add6(t, times(words, T + 6 * half * size + 6, size, low))
             at = above + entry(enters, half)
-            put6(state, at, add6(six(state, at), t))
+            put6(state, at, add6(flat6(state, at), t))
     for k in range(count - 1, -1, -1):
         o = start + header[start + k]
         s = k * JUNCTION_STATE
         size, rows, enters = header[o + N_SIZE], header[o + N_ROWS], header[o + N_ENTERS]
         above = header[o + N_ABOVE] * JUNCTION_STATE
         R, T = o + N_R, o + N_R + size * size
-        u = six(state, s + AT_U)
+        u = flat6(state, s + AT_U)
         d = times(words, R, size, u)  # (2)
         low = ZERO6
         if size == 12:
-            v = six(state, s + AT_U + 6)
+            v = flat6(state, s + AT_U + 6)
             d = add6(d, times(words, R + 6, 12, v))
             low = add6(times(words, R + 72, 12, u), times(words, R + 78, 12, v))
         for half in range(rows // 6):
-            t = six(state, above + leaves_at(enters, half))
+            t = flat6(state, above + leaves_at(enters, half))
             d = add6(d, times_transposed(words, T + 6 * half * size, size, t))
             if size == 12:
                 low = add6(low, times_transposed(words, T + 6 * half * size + 6, size, t))
@@ -324,7 +319,7 @@ def network_responses(words, start, count, state):
         if size == 12:
             N = T + rows * size
             put6(state, s + AT_D + 6, low)
-            g = times(words, N + 72, 6, six(state, s + IN_G))
+            g = times(words, N + 72, 6, flat6(state, s + IN_G))
             g = sub6(add6(times_transposed(words, N, 6, d), times_transposed(words, N + 36, 6, low)), g)
             put6(state, s + AT_DG, g)  # (3)
 

@@ -17,8 +17,7 @@ from linkwork.dynamics.aba import aba
 from linkwork.dynamics.inputs import NO_WRENCHES, explain_failure
 from linkwork.dynamics.rnea import BODY_WORK as RNEA_BODY_WORK
 from linkwork.dynamics.rnea import rnea
-from linkwork.model import layout
-from linkwork.model.model import Model, ModelArrays
+from linkwork.model.model import Model, inertia_only
 from linkwork.model.rerooting.reroot import RerootedModel, Root
 from linkwork.model.rerooting.root_joint import subspace
 
@@ -37,7 +36,7 @@ def plastic_velocities(before: RerootedModel, after: RerootedModel, root: Root) 
 
 def _momenta(model: Model, q: FloatArray, v: FloatArray) -> FloatArray:
     """M v: inverse dynamics of the accelerations v at rest, without weight and springs."""
-    tree, body, screws, dof, rest, gravity = _inertia_only(model)
+    tree, body, screws, dof, rest, gravity = inertia_only(model.arrays)
     work, S, momenta = np.empty((model.n_bodies, RNEA_BODY_WORK)), np.empty((model.nv, 6)), np.empty(model.nv)
     rnea(tree, body, screws, dof, rest, gravity, q, np.zeros(model.nv), v, NO_WRENCHES, work, S, momenta)
     return momenta
@@ -47,17 +46,7 @@ def _velocities(model: Model, q: FloatArray, momenta: FloatArray) -> FloatArray:
     """H⁻¹ times momenta: forward dynamics at rest, without weight and springs."""
     work, dof_work = np.empty((model.n_bodies, ABA_BODY_WORK)), np.empty((model.nv, ABA_DOF_WORK))
     v = np.empty(model.nv)
-    _, bad = aba(*_inertia_only(model), q, np.zeros(model.nv), momenta, NO_WRENCHES, work, dof_work, v)
+    _, bad = aba(*inertia_only(model.arrays), q, np.zeros(model.nv), momenta, NO_WRENCHES, work, dof_work, v)
     if bad >= 0 or not np.isfinite(v.sum()):
         raise explain_failure(model, "the impact", bad, {"state.q": q}, NO_WRENCHES)
     return v
-
-
-def _inertia_only(model: Model) -> ModelArrays:
-    """The model without springs, dampers and weight: what an impulse of no duration meets."""
-    dof = np.zeros_like(model.arrays.dof)
-    dof[:, layout.ARMATURE] = model.arrays.dof[:, layout.ARMATURE]
-    weightless = np.zeros(3)
-    for array in (dof, weightless):  # read-only, as in a model: the same compiled kernel serves
-        array.setflags(write=False)
-    return model.arrays._replace(dof=dof, gravity=weightless)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from linkwork.core.arrays import FloatArray
+from linkwork.core.arrays import FloatArray, frozen
 from linkwork.core.checks import choice, shown
 from linkwork.core.jit import kernel
 from linkwork.dynamics import batches, kinematics
@@ -42,7 +42,7 @@ def bias_efforts(model: Model, state: State) -> FloatArray:
 def gravity_efforts(model: Model, state: State) -> FloatArray:
     """The efforts that hold the linkage against gravity alone, at rest [N·m or N], shape (nv,). Cost: O(n)."""
     q, _ = as_state(model, state)
-    loose = read_only(np.zeros_like(model.arrays.dof))
+    loose = frozen(np.zeros_like(model.arrays.dof))
     return _efforts(model, "gravity_efforts", loose, model.arrays.gravity, q, np.zeros(model.nv))[0]
 
 
@@ -70,7 +70,7 @@ def centroidal_momentum_matrix(model: Model, state: State) -> FloatArray:
 def centroidal_momentum_bias(model: Model, state: State) -> FloatArray:
     """Ȧ q̇: rate of the centroidal momentum while joints keep their velocities [N·m, N], shape (6,). Cost: O(n)."""
     q, v = as_state(model, state)
-    weightless, loose = read_only(np.zeros(3)), read_only(np.zeros_like(model.arrays.dof))
+    weightless, loose = frozen(np.zeros(3)), frozen(np.zeros_like(model.arrays.dof))
     _, work = _efforts(model, "centroidal_momentum_bias", loose, weightless, q, v)
     _, center = _mass_and_center(model, q)
     total = np.zeros(6)
@@ -156,12 +156,6 @@ def operational_inertia(model: Model, state: State, frames: str | Sequence[str],
 # ----------------------------------------------------------------------------------------------------------- ingredients
 
 
-def read_only(array: FloatArray) -> FloatArray:
-    """As arrays of a model are: the same compiled kernel serves."""
-    array.setflags(write=False)
-    return array
-
-
 def _efforts(
     model: Model, what: str, dof: FloatArray, gravity: FloatArray, q: FloatArray, v: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
@@ -180,7 +174,7 @@ def accelerations_of_bodies(
     """Spatial accelerations (n, 6), twists (n, 6), both in body frames, and world poses (n, 12)."""
     tree, body, screws, dof, rest, _ = model.arrays
     work, S, effort = np.empty((model.n_bodies, BODY_WORK)), np.empty((model.nv, 6)), np.empty(model.nv)
-    weightless = read_only(np.zeros(3))
+    weightless = frozen(np.zeros(3))
     rnea(tree, body, screws, dof, rest, weightless, q, v, qdd, NO_WRENCHES, work, S, effort)
     flat = kinematics.world_poses(tree, body, screws, q)
     return work[:, ACCELERATION : ACCELERATION + 6].copy(), work[:, TWIST : TWIST + 6].copy(), flat

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
 
 from linkwork.adaptive.dynamics.simulation import AdaptiveDynamics
@@ -28,38 +26,8 @@ from linkwork.simulation.base import LinkageSimulation
 from linkwork.simulation.loading.accelerate import all_efforts, all_wrenches
 
 
-class Source(Protocol):
-    """Where coefficients, poses and twists of a simulation come from."""
-
-    paths: PathData
-
-    def state(self) -> State:
-        """Of the coefficients."""
-
-    def refresh(self) -> None:
-        """Brings the coefficients on the paths of all loads up to date with the simulation's state."""
-
-    def leaf_of(self, bodies: IntArray) -> IntArray:
-        """Nodes of bodies in the assembly tree."""
-
-    def place(self, bodies: IntArray, pose: FloatArray, twist: FloatArray) -> None:
-        """Poses (k, 12) and twists (k, 6) of bodies that carry loads."""
-
-    def acceleration(self, body: int) -> FloatArray:
-        """Of a body that carries loads, in a world that accelerates by -g, shape (6,)."""
-
-    def joint_pose(self, body: int) -> tuple[FloatArray, FloatArray]:
-        """Rotation (3, 3) and place (3,) [m] of a body in its parent."""
-
-    def subspace(self, body: int) -> FloatArray:
-        """Motion subspace of the joint of a body, in its frame, shape (freedoms, 6)."""
-
-    def contained_forces(self) -> tuple[IntArray, FloatArray]:
-        """Forces of contacts that the coefficients contain: bodies (l,) and wrenches in their frames (l, 6)."""
-
-
-class PathSource:
-    """What path queries give, whichever simulation keeps the coefficients."""
+class Source:
+    """Where coefficients, poses and twists of a simulation come from: path queries, whichever simulation keeps them."""
 
     paths: PathData
 
@@ -69,29 +37,43 @@ class PathSource:
         self._S, self._still = np.zeros((model.nv, 6)), np.zeros(model.nv)
 
     def state(self) -> State:
+        """Of the coefficients."""
+        raise NotImplementedError
+
+    def refresh(self) -> None:
+        """Brings the coefficients on the paths of all loads up to date with the simulation's state."""
         raise NotImplementedError
 
     def leaf_of(self, bodies: IntArray) -> IntArray:
+        """Nodes of bodies in the assembly tree."""
+        raise NotImplementedError
+
+    def place(self, bodies: IntArray, pose: FloatArray, twist: FloatArray) -> None:
+        """Poses (k, 12) and twists (k, 6) of bodies that carry loads."""
         raise NotImplementedError
 
     def acceleration(self, body: int) -> FloatArray:
+        """Of a body that carries loads, in a world that accelerates by -g, shape (6,)."""
         return np.array(actual_acceleration(self._table, int(self.leaf_of(np.array([body]))[0])))
 
     def joint_pose(self, body: int) -> tuple[FloatArray, FloatArray]:
+        """Rotation (3, 3) and place (3,) [m] of a body in its parent."""
         row = self.paths.joint_data[body]
         return row[H_R : H_R + 9].reshape(3, 3), row[H_P : H_P + 3]
 
     def subspace(self, body: int) -> FloatArray:
+        """Motion subspace of the joint of a body, in its frame, shape (freedoms, 6)."""
         tree, table, screws, *_ = self._model.arrays
         first = int(tree[body, V])
         write_subspace(tree, table, screws, body, self.state().q, self._still, self._S)
         return self._S[first : first + int(tree[body, DOF])]
 
     def contained_forces(self) -> tuple[IntArray, FloatArray]:
+        """Forces of contacts that the coefficients contain: bodies (l,) and wrenches in their frames (l, 6)."""
         return np.zeros(0, dtype=np.int64), np.zeros((0, 6))
 
 
-class TreeSource(PathSource):
+class TreeSource(Source):
     """An adaptive simulation: it keeps the coefficients of the fully articulated linkage, and the paths of loads open.
 
     Hands feel every joint, also those that the simulation holds still. Cost of `refresh`: O(open joints).
@@ -122,7 +104,7 @@ class TreeSource(PathSource):
         return run.loop_body[used], run.loop_wrench[used]
 
 
-class FullSource(PathSource):
+class FullSource(Source):
     """A simulation of all joints: coefficients by divide and conquer on the CPU, O(n), as a step of it."""
 
     def __init__(self, sim: FullDynamics):

@@ -16,7 +16,7 @@ import math
 from numba import int64
 
 from linkwork.core.jit import inlined, kernel, routine
-from linkwork.dynamics.paths.path_segments import put6, six, times
+from linkwork.dynamics.paths.path_segments import put6, times
 from linkwork.haptics.clock import clock_ns
 from linkwork.haptics.sharing import layout
 from linkwork.haptics.sharing.atomics import load_integer, store_integer
@@ -32,14 +32,14 @@ from linkwork.haptics.tick.scratch import (
     AT_TURNED,
     AT_WRENCH,
     HAND_WORDS,
-    four,
     limited,
     nine,
-    put3,
-    three,
     turn_from_to,
 )
+from linkwork.model.kernels.joint_kernels import quaternion_at
+from linkwork.spatial.memory import put3, three
 from linkwork.spatial.rotations import add3, dot3, matrix_quaternion, quaternion_multiply, scale3, sub3
+from linkwork.spatial.simd import flat6
 from linkwork.spatial.vectors import add6, scale6
 
 
@@ -74,7 +74,7 @@ def pull(memory, scratch, h, now):
         for k in range(4):
             memory[m + layout.M_TURN + k] = reading[layout.D_QUATERNION + k]
     x = three(reading, layout.D_POSITION)
-    q = four(reading, layout.D_QUATERNION)
+    q = quaternion_at(reading, layout.D_QUATERNION)
     scale = scratch[r + layout.R_LENGTH_SCALE]
     hand = add3(three(scratch, r + layout.R_ORIGIN), scale3(scale, sub3(x, three(scratch, r + layout.R_DEVICE_ORIGIN))))
     hold = scratch[r + layout.R_HOLD]
@@ -84,7 +84,7 @@ def pull(memory, scratch, h, now):
     force = add3(scale3(scratch[r + layout.R_STIFFNESS], gap), scale3(scratch[r + layout.R_DAMPING], slip))
     torque = (0.0, 0.0, 0.0)
     if scratch[r + layout.R_TURN_STIFFNESS] > 0.0 or scratch[r + layout.R_TURN_DAMPING] > 0.0:
-        wanted = quaternion_multiply(q, four(scratch, r + layout.R_TURN))
+        wanted = quaternion_multiply(q, quaternion_at(scratch, r + layout.R_TURN))
         turn = turn_from_to(matrix_quaternion(nine(scratch, r + layout.R_ROTATION)), wanted)
         spin = add3(three(scratch, r + layout.R_TWIST), scale3(hold, three(scratch, r + layout.R_DRIFT)))
         slip = sub3(three(reading, layout.D_TURN_RATE), spin)
@@ -133,11 +133,11 @@ def feel(memory, scratch, h, now):
     slot = words[r + layout.R_SLOT]
     output = scratch[AT_OUTPUT : AT_OUTPUT + layout.OUTPUT_WORDS]
     gain = scratch[AT_GAIN + h]
-    w = six(scratch, AT_WRENCH + 6 * h)
+    w = flat6(scratch, AT_WRENCH + 6 * h)
     f = scale6(-1.0, w)
     if words[r + layout.R_FEEL] != layout.FEEL_SPRING:
         a = hand_acceleration(scratch, scratch, h, AT_STATE, AT_ROWS)
-        f = add6(f, add6(scale6(gain, six(scratch, r + layout.R_FEED)), times(scratch, r + layout.R_OUT, 6, a)))
+        f = add6(f, add6(scale6(gain, flat6(scratch, r + layout.R_FEED)), times(scratch, r + layout.R_OUT, 6, a)))
     put6(output, layout.O_WRENCH, w)
     put6(output, layout.O_FELT, f)
     scale = scratch[r + layout.R_FORCE_SCALE]
@@ -252,7 +252,7 @@ def count_energy(memory, scratch, h, m):
     """
     at = AT_HAND + HAND_WORDS * h
     moved = sub3(three(scratch, at + 3), three(memory, m + layout.M_POSITION))
-    turned = turn_from_to(four(memory, m + layout.M_TURN), four(scratch, at + 6))
+    turned = turn_from_to(quaternion_at(memory, m + layout.M_TURN), quaternion_at(scratch, at + 6))
     work = dot3(three(memory, m + layout.M_FELT + 3), moved) + dot3(three(memory, m + layout.M_FELT), turned)
     spring_work = dot3(three(memory, m + layout.M_PULL + 3), moved) + dot3(three(memory, m + layout.M_PULL), turned)
     if work - work == 0.0 and spring_work - spring_work == 0.0:

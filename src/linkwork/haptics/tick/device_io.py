@@ -12,6 +12,7 @@ from linkwork.errors import StateError
 from linkwork.haptics.devices.device import Device, Reading, place, unit_quaternion
 from linkwork.haptics.sharing import layout as at
 from linkwork.haptics.sharing.memory import Output, publish_reading
+from linkwork.spatial.rotations import quaternion_conjugate, quaternion_multiply
 
 MOST_BUTTONS = 2**63 - 1
 SMOOTHING = 1e-3  # [s] time over which velocities are averaged: devices report positions in steps
@@ -62,27 +63,9 @@ class DeviceIO:
         self.device.write(felt[3:], felt[:3])
 
 
-def multiply(a: FloatArray, b: FloatArray) -> FloatArray:
-    """Product of two quaternions."""
-    aw, ax, ay, az = a.tolist()
-    bw, bx, by, bz = b.tolist()
-    return np.array(
-        [
-            aw * bw - ax * bx - ay * by - az * bz,
-            aw * bx + ax * bw + ay * bz - az * by,
-            aw * by - ax * bz + ay * bw + az * bx,
-            aw * bz + ax * by - ay * bx + az * bw,
-        ]
-    )
-
-
-def conjugate(q: FloatArray) -> FloatArray:
-    return np.array([q[0], -q[1], -q[2], -q[3]])
-
-
 def rotation_vector(a: FloatArray, b: FloatArray) -> FloatArray:
     """The rotation [rad] that takes the rotation with quaternion a to the one with b, shape (3,)."""
-    w, *xyz = multiply(b, conjugate(a)).tolist()
+    w, *xyz = quaternion_multiply(b.tolist(), quaternion_conjugate(a.tolist()))
     if w < 0.0:
         w, xyz = -w, [-value for value in xyz]
     size = math.sqrt(sum(value * value for value in xyz))

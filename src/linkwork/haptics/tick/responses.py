@@ -6,8 +6,9 @@ a = K w - Gᵀ G w        K w by the tree of segments, G by the rows of constrai
 from numba import int64  # what kernels see words as
 
 from linkwork.core.jit import inlined, routine
-from linkwork.dynamics.paths.path_segments import AT_D, AT_U, IN_U, JUNCTION_STATE, network_responses, put6, six, times
+from linkwork.dynamics.paths.path_segments import AT_D, AT_U, IN_U, JUNCTION_STATE, network_responses, put6, times
 from linkwork.haptics.sharing import layout
+from linkwork.spatial.simd import flat6
 from linkwork.spatial.vectors import add6, dot6, scale6, sub6
 
 
@@ -15,7 +16,7 @@ from linkwork.spatial.vectors import add6, dot6, scale6, sub6
 def row_of(words, r, h):
     """Row r of the constraints on the body of hand h, in its frame."""
     integers = words.view(int64)
-    return six(words, integers[layout.S_AT_ROWS] + 6 * (r * integers[layout.S_COUNT] + h))
+    return flat6(words, integers[layout.S_AT_ROWS] + 6 * (r * integers[layout.S_COUNT] + h))
 
 
 @routine
@@ -32,15 +33,15 @@ def hand_responses(words, work, wrench, state, rows):
             work[state + JUNCTION_STATE * k + e] = 0.0
     for h in range(count):
         o = layout.S_GRASPS + h * layout.RECORD
-        w = times(words, o + layout.R_INTO, 6, six(work, wrench + 6 * h))
+        w = times(words, o + layout.R_INTO, 6, flat6(work, wrench + 6 * h))
         put6(work, wrench + 6 * h, w)
         at = state + JUNCTION_STATE * integers[o + layout.R_JUNCTION] + IN_U
-        put6(work, at, add6(six(work, at), w))
+        put6(work, at, add6(flat6(work, at), w))
     network_responses(words, layout.S_GRASPS + count * layout.RECORD, junctions, work[state:])
     for r in range(integers[layout.S_ROWS]):
         x = 0.0
         for h in range(count):
-            x += dot6(row_of(words, r, h), six(work, wrench + 6 * h))
+            x += dot6(row_of(words, r, h), flat6(work, wrench + 6 * h))
         work[rows + r] = x
 
 
@@ -48,7 +49,7 @@ def hand_responses(words, work, wrench, state, rows):
 def hand_acceleration(words, work, h, state, rows):
     """Acceleration of the body of hand h, in its frame, as `hand_responses` left it."""
     integers = words.view(int64)
-    a = six(work, state + JUNCTION_STATE * integers[layout.S_GRASPS + h * layout.RECORD + layout.R_JUNCTION] + AT_D)
+    a = flat6(work, state + JUNCTION_STATE * integers[layout.S_GRASPS + h * layout.RECORD + layout.R_JUNCTION] + AT_D)
     for r in range(integers[layout.S_ROWS]):
         row = row_of(words, r, h)
         a = sub6(a, scale6(work[rows + r], row))

@@ -23,23 +23,6 @@ SCRATCH = AT_ROWS + layout.MOST_ROWS
 
 
 @inlined
-def three(a, o):
-    return (a[o], a[o + 1], a[o + 2])
-
-
-@inlined
-def four(a, o):
-    return (a[o], a[o + 1], a[o + 2], a[o + 3])
-
-
-@inlined
-def put3(a, o, x):
-    a[o] = x[0]
-    a[o + 1] = x[1]
-    a[o + 2] = x[2]
-
-
-@inlined
 def limited(x, most):
     """A vector no longer than `most`."""
     size = math.sqrt(dot3(x, x))

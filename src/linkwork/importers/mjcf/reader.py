@@ -14,7 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from linkwork.errors import FormatError, MissingExtraError
+from linkwork.core.messages.extras import needed
+from linkwork.errors import FormatError
 from linkwork.importers.mjcf.assets import MissingMeshes, replace_missing_assets
 from linkwork.importers.mjcf.drives import add_drives
 from linkwork.importers.mjcf.endless import refuse_endless
@@ -33,12 +34,7 @@ GROUND = "ground"  # the body that carries the world's own shapes
 
 def load_mjcf(path: str | Path) -> Linkage:
     """Reads a MuJoCo model file. Needs the extra `linkwork[mjcf]`."""
-    try:
-        import mujoco
-    except ImportError:
-        raise MissingExtraError(
-            f"{path}: MJCF is read through MuJoCo, which is not installed: pip install '.[mjcf]'"
-        ) from None
+    mujoco = needed("mujoco", f"{path}: MJCF is read through MuJoCo, which is not installed: pip install '.[mjcf]'")
     report = Report(path)
     root = read_xml(path)  # finds malformed XML, with its line
     if root.tag not in ("mujoco", "mujocoinclude"):

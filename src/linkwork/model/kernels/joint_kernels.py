@@ -7,7 +7,7 @@ R = exp(â q), p = (1 - R) c + l q, S = [a; l + c x a]. A compound joint is a pr
 import math
 
 from linkwork.core.jit import inlined, routine
-from linkwork.model.kernels.ball_spring import ball_spring_pull, is_sprung, three_stiffnesses
+from linkwork.model.kernels.ball_spring import ball_spring_pull, inverse_left, is_sprung, three_stiffnesses
 from linkwork.model.layout import (
     AXIS,
     CENTER,
@@ -29,7 +29,7 @@ from linkwork.model.layout import (
     Q,
     V,
 )
-from linkwork.spatial.memory import load3, load6, load9, store6
+from linkwork.spatial.memory import load3, load6, load9, put3, store6, three
 from linkwork.spatial.rotations import (
     IDENTITY3,
     ZERO3,
@@ -101,7 +101,7 @@ def joint_pose(tree, body, screws, i, q):
         c = load3(body, i, CENTER)
         return R, sub3(c, matvec3(R, c))
     if kind == FREE:
-        return quaternion_matrix(quaternion_at(q, k + 3)), (q[k], q[k + 1], q[k + 2])
+        return quaternion_matrix(quaternion_at(q, k + 3)), three(q, k)
     R, p = IDENTITY3, ZERO3
     if kind == COMPOUND:
         s = tree[i, SCREW]
@@ -137,7 +137,7 @@ def joint_motion(tree, body, screws, i, q, v, S):
         store6(S, j, 0, (1.0, 0.0, 0.0, 0.0, z, -y))
         store6(S, j + 1, 0, (0.0, 1.0, 0.0, -z, 0.0, x))
         store6(S, j + 2, 0, (0.0, 0.0, 1.0, y, -x, 0.0))
-        w = (v[j], v[j + 1], v[j + 2])
+        w = three(v, j)
         return join(w, cross3((x, y, z), w)), ZERO6
     if kind == FREE:
         for d in range(6):
@@ -200,8 +200,7 @@ def joint_passive_effort(tree, dof, rest, i, q, v, effort):
         effort[j + 1] -= pull[1]
         effort[j + 2] -= pull[2]
         if kind == FREE:
-            x = (q[k] - rest[k], q[k + 1] - rest[k + 1], q[k + 2] - rest[k + 2])
-            x = tmatvec3(quaternion_matrix(q_now), x)
+            x = tmatvec3(quaternion_matrix(q_now), sub3(three(q, k), three(rest, k)))
             for d in range(3):
                 effort[j + 3 + d] -= dof[j + 3 + d, STIFFNESS] * x[d]
 
@@ -243,8 +242,7 @@ def joint_integrate(tree, i, q, v, h, out):
             # The whole pose follows the constant twist: exact for a body that screws through space.
             step = se3_exp_position(w, (h * v[j + 3], h * v[j + 4], h * v[j + 5]))
             x = matvec3(quaternion_matrix(old), step)
-            for d in range(3):
-                out[k + d] = q[k + d] + x[d]
+            put3(out, k, add3(three(q, k), x))
         set_quaternion(out, k + turn, quaternion_normalize(quaternion_multiply(old, quaternion_exp(w))))
     else:
         for d in range(tree[i, DOF]):
@@ -261,13 +259,10 @@ def joint_difference(tree, i, q0, q1, out):
         turn = 0 if kind == SPHERICAL else 3
         old = quaternion_at(q0, k + turn)
         w = quaternion_log(quaternion_multiply(quaternion_conjugate(old), quaternion_at(q1, k + turn)))
-        for d in range(3):
-            out[j + d] = w[d]
+        put3(out, j, w)
         if kind == FREE:
-            x = (q1[k] - q0[k], q1[k + 1] - q0[k + 1], q1[k + 2] - q0[k + 2])
-            x = se3_log_velocity(w, tmatvec3(quaternion_matrix(old), x))
-            for d in range(3):
-                out[j + 3 + d] = x[d]
+            x = tmatvec3(quaternion_matrix(old), sub3(three(q1, k), three(q0, k)))
+            put3(out, j + 3, inverse_left(w, x))
     else:
         for d in range(tree[i, DOF]):
             out[j + d] = q1[k + d] - q0[k + d]
@@ -275,7 +270,7 @@ def joint_difference(tree, i, q0, q1, out):
 
 @routine
 def se3_exp_position(w, v):
-    """Where a point carried by the constant twist [w; v] for unit time ends: the position part of exp on SE(3)."""
+    """Where a point x carried by the constant twist [w; v] for unit time ends: of exp on SE(3). v = inverse_left(w, x)."""
     angle2 = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
     if angle2 < SMALL_ANGLE2:
         a = 0.5 - angle2 / 24.0 + angle2 * angle2 / 720.0
@@ -287,16 +282,3 @@ def se3_exp_position(w, v):
         b = (angle - math.sin(angle)) / (angle2 * angle)
     wv = cross3(w, v)
     return add3(v, add3(scale3(a, wv), scale3(b, cross3(w, wv))))
-
-
-@routine
-def se3_log_velocity(w, x):
-    """The inverse of `se3_exp_position` for the same rotation vector w."""
-    angle2 = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
-    if angle2 < SMALL_ANGLE2:
-        c = 1.0 / 12.0 + angle2 / 720.0 + angle2 * angle2 / 30240.0
-    else:
-        half = 0.5 * math.sqrt(angle2)
-        c = (1.0 - half / math.tan(half)) / angle2
-    wx = cross3(w, x)
-    return add3(x, add3(scale3(-0.5, wx), scale3(c, cross3(w, wx))))

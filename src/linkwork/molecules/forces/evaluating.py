@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.core.arrays import FloatArray
+from linkwork.core.arrays import FloatArray, lazy_zeros
 from linkwork.core.bundles import describe
 from linkwork.errors import StateError
 from linkwork.molecules.forces.kernel import move_as_one, wrenches_on_bodies
@@ -29,7 +29,6 @@ from linkwork.molecules.forces.tables import (
     PACKED,
     PACKED_VECTORS,
     FieldTables,
-    aligned,
 )
 
 
@@ -113,4 +112,4 @@ def with_more_packed(tables: FieldTables) -> FieldTables:
     work = tables.work
     vectors = int(1.25 * work.counters[PACKED_VECTORS]) + 1
     partner = np.zeros(BLOCK * vectors, dtype=np.int64)
-    return tables._replace(work=work._replace(packed=aligned(PACKED * vectors), packed_partner=partner))
+    return tables._replace(work=work._replace(packed=lazy_zeros(PACKED * vectors), packed_partner=partner))

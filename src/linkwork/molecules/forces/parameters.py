@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.core.arrays import FloatArray, IntArray
+from linkwork.core.arrays import FloatArray, IntArray, lazy_zeros
 from linkwork.errors import ModelError
 from linkwork.molecules.forces.bonded_forces import COULOMB
 from linkwork.molecules.forces.maps import maps_of
-from linkwork.molecules.forces.tables import BLOCK, Pairs, Terms, aligned, padded
+from linkwork.molecules.forces.tables import BLOCK, Pairs, Terms, padded
 from linkwork.molecules.structure.atoms import AtomTable
 
 NO_CUTOFF2 = 1e29  # [nm²] below the square of the distance that masked lanes are moved to (pair_forces.BEYOND2)
@@ -79,7 +79,7 @@ def pairs_of(system: Any, atoms: AtomTable, skin: float) -> Pairs:
     force = nonbonded_force(system)
     count = system.getNumParticles()
     p = padded(count)
-    parameters = aligned(3 * p)
+    parameters = lazy_zeros(3 * p)
     for i in range(count):
         charge, sigma, epsilon = (x._value for x in force.getParticleParameters(i))
         if not (math.isfinite(charge) and math.isfinite(sigma) and math.isfinite(epsilon) and epsilon >= 0.0):

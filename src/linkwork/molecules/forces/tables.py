@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linkwork.core.arrays import FloatArray
+from linkwork.core.arrays import lazy_zeros
 from linkwork.core.bundles import Float1, Float2, Int1, Int2, reader
 
 BLOCK = 8  # atoms in a block: the lanes of a vector
@@ -18,7 +18,6 @@ BLOCK = 8  # atoms in a block: the lanes of a vector
 # settings of the pair terms
 CUTOFF2, REACTION_K, REACTION_C, REACH, HALF_SKIN2 = range(5)  # [nm²], [nm⁻³], [nm⁻¹], [nm], [nm²]
 SWITCH, SWITCH_SLOPE = 5, 6  # [nm] where Lennard-Jones terms begin to fade, [nm⁻¹] one over the width; 0: they do not
-PAIR_SETTINGS = 7
 # counters
 LISTED, LIST_IS_VALID, LIST_BUILDS, PAIRS, AT_WORK = range(5)
 NEAR_COUNT, TORSION_COUNT, BOND_COUNT, ANGLE_COUNT, MAP_COUNT = range(5, 10)  # chosen terms of each kind
@@ -114,13 +113,6 @@ read_terms = reader(Terms, Atoms, Pairs)
 read_work = reader(Work, Atoms, Pairs, Terms)
 
 
-def aligned(count: int) -> FloatArray:
-    """Zeros that begin where a line of the cache does: eight of them then lie in one line, not across two."""
-    room = np.zeros(count + BLOCK)
-    first = -(room.ctypes.data // room.itemsize) % BLOCK
-    return room[first : first + count]
-
-
 def padded(count: int) -> int:
     """Atoms with those that fill up the last block."""
     return (count + BLOCK - 1) // BLOCK * BLOCK
@@ -128,7 +120,7 @@ def padded(count: int) -> int:
 
 def make_work(atoms: int, term_counts: tuple[int, ...], capacity: int) -> Work:
     p = padded(atoms)
-    far, lanes = aligned(3 * p), aligned(256 * BLOCK)
+    far, lanes = lazy_zeros(3 * p), lazy_zeros(256 * BLOCK)
     far[atoms:p] = FAR * (1.0 + np.arange(p - atoms))
     masks = (np.arange(256)[:, None] >> np.arange(BLOCK)) & 1
     lanes[:] = masks.ravel()
@@ -137,7 +129,7 @@ def make_work(atoms: int, term_counts: tuple[int, ...], capacity: int) -> Work:
         position=far,
         listed_pose=np.zeros((atoms + 1, 12)),
         box=np.zeros((atoms + 1, 6)),
-        force=aligned(3 * p),
+        force=lazy_zeros(3 * p),
         cluster=cluster,
         mark=np.full(p, -1, dtype=np.int64),
         cluster_end=np.full(p, -1, dtype=np.int64),
@@ -150,7 +142,7 @@ def make_work(atoms: int, term_counts: tuple[int, ...], capacity: int) -> Work:
         block_works=np.zeros(p // BLOCK, dtype=np.int64),
         at_work=np.zeros(p // BLOCK, dtype=np.int64),
         present=np.zeros(p // BLOCK, dtype=np.int64),
-        packed=aligned(0),
+        packed=lazy_zeros(0),
         packed_partner=np.zeros(0, dtype=np.int64),
         packed_atom=np.zeros(atoms, dtype=np.int64),
         packed_row=np.zeros(atoms + 1, dtype=np.int64),

@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.errors import FormatError, LinkworkError, MissingExtraError
+from linkwork.core.messages.extras import needed
+from linkwork.errors import FormatError, LinkworkError
 from linkwork.record.store.checksums import BlockSums, damaged, document_sum
 
 FORMAT = 2  # of what this version writes; it reads all up to this one, and resumes this one
@@ -37,13 +38,7 @@ COMPRESSION_LEVEL = 3  # of Zstandard; higher levels cost twice the time for a f
 
 
 def zarr_library() -> Any:
-    try:
-        import zarr
-    except ImportError:
-        raise MissingExtraError(
-            "recordings need Zarr, which is not installed; install it with: pip install '.[record]'"
-        ) from None
-    return zarr
+    return needed("zarr", "recordings need Zarr, which is not installed; install it with: pip install '.[record]'")
 
 
 def compressors(itemsize: int) -> list[Any]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.core.arrays import FloatArray
-from linkwork.errors import MissingExtraError
+from linkwork.core.messages.extras import needed
 from linkwork.importers.mocap.body_segments import segment_of, side_of
 from linkwork.model.model import Model
 from linkwork.scenarios.motion.efforts import MotionAnalysis
@@ -65,13 +65,9 @@ def leg_joints(model: Model) -> dict[tuple[str, str], str]:
 
 def save_motion_plot(analysis: MotionAnalysis, path: str | Path, title: str) -> None:
     """Ground force, torques and powers of the legs over time, each over the body's mass. Needs the extra `plots`."""
-    try:
-        import matplotlib as mpl
-
-        mpl.use("Agg")
-        import matplotlib.pyplot as plt
-    except ImportError:
-        raise MissingExtraError("drawing needs matplotlib; install it with: pip install '.[plots]'") from None
+    message = "drawing needs matplotlib; install it with: pip install '.[plots]'"
+    needed("matplotlib", message).use("Agg")
+    plt = needed("matplotlib.pyplot", message)
     joints = leg_joints(analysis.model)
     shown = [joint for joint in JOINTS if any((joint, side) in joints for side, _ in SIDES)]
     figure, axes = plt.subplots(1 + len(shown), 2, figsize=(10, 2.3 * (1 + len(shown))), sharex=True, squeeze=False)

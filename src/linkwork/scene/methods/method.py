@@ -66,12 +66,6 @@ def plain_options(scene: Mapping[str, Any]) -> Options:
     return {name: value for name, value in scene["method"].items() if name != "kind"}
 
 
-def refuse_loops(scene: Mapping[str, Any], model: Model, faults: Faults) -> None:
-    if model.is_constrained:
-        kind = scene["method"]["kind"]
-        faults.add(("method", "kind"), f"'{kind}' computes no closed loops, and the model has some; choose 'full'.")
-
-
 ONLY_ADAPTIVE_PINS = "joints are pinned only with method.kind = 'adaptive'."
 IMPLICIT_JOINTS = "springs, dampers and motors of joints are taken implicitly: no gain is too stiff for the step"
 KEEP_MOMENTUM = (

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from linkwork.core.messages.extras import needed
 from linkwork.core.units import given_in
-from linkwork.errors import LinkworkError, MissingExtraError
+from linkwork.errors import LinkworkError
 from linkwork.record.recording import Recording
 from linkwork.scene.plots.joints import effort_panels, joint_panels, sensor_panels
 from linkwork.scene.plots.motion import motion_panels
@@ -33,11 +34,9 @@ def save_plot(
     joints: names or patterns; efforts: likewise, whose efforts to show; bodies: names of bodies or frames. Without them:
     what the scene asked for, or what moves most.
     """
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError("drawing needs matplotlib; install it with: pip install '.[plots]'") from None
+    message = "drawing needs matplotlib; install it with: pip install '.[plots]'"
+    FigureCanvasAgg = needed("matplotlib.backends.backend_agg", message).FigureCanvasAgg
+    Figure = needed("matplotlib.figure", message).Figure
     if len(recording) < 2:
         raise LinkworkError(f"recording '{recording.path}' has {len(recording)} frame; a plot over time needs two.")
     panels = [

@@ -28,8 +28,7 @@ from linkwork.loops.closing import loop_solver
 from linkwork.loops.factors import Factors
 from linkwork.loops.gradients import reaction_turns, refuse_turning, stacked
 from linkwork.loops.system import LoopSystem, loop_plan
-from linkwork.model import layout
-from linkwork.model.model import Model
+from linkwork.model.model import Model, inertia_only
 from linkwork.model.state import State
 
 MOST, ENOUGH = 30, 1e-15  # corrections, and the part of what was there at first that may be left
@@ -50,10 +49,7 @@ class Closing:
 
     def __init__(self, model: Model):
         self.plan = loop_plan(model)
-        dof = np.zeros_like(model.arrays.dof)
-        dof[:, layout.ARMATURE] = model.arrays.dof[:, layout.ARMATURE]
-        # inertia alone: no gravity, springs or dampers
-        self.heavy = replace(model, arrays=model.arrays._replace(dof=dof, gravity=np.zeros(3)))
+        self.heavy = replace(model, arrays=inertia_only(model.arrays))
         self.tree = self.heavy.without_loops
 
     def at(self, end: State) -> Shut:

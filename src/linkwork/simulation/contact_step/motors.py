@@ -31,6 +31,7 @@ from linkwork.simulation.loading.accelerate import (
 from linkwork.simulation.loading.motor_law import motor_law
 from linkwork.simulation.moving import IMPLICIT, LIMITED, MOTORS, OK, moving_of
 from linkwork.spatial.memory import add_to6, load3, load6, load9, store6
+from linkwork.spatial.simd import flat6
 from linkwork.spatial.vectors import ZERO6, dot6, to_body, wrench_to_parent
 
 MOST_TURNS = 25  # solves for the limits of motors; few steps need more than two
@@ -170,7 +171,7 @@ def add_impulses_on_joints(table, h, limits):
         store6(wrench, i, 0, ZERO6)
     for r in range(m):
         i = t.contact_bodies[r]
-        add_to6(wrench, i, 0, to_body(load9(s.world, i, 0), load6_of(impulse, 6 * r)))
+        add_to6(wrench, i, 0, to_body(load9(s.world, i, 0), flat6(impulse, 6 * r)))
     for i in range(s.tree.shape[0] - 1, -1, -1):
         j, f = s.tree[i, V], load6(wrench, i, 0)
         if s.tree[i, KIND] == HELICAL:
@@ -183,9 +184,3 @@ def add_impulses_on_joints(table, h, limits):
             add_to6(wrench, s.tree[i, PARENT], 0, up)
     for k in range(limits):
         s.joint_effort[t.bound[k, 1]] += impulse[6 * m + k] / h
-
-
-@inlined
-def load6_of(x, first):
-    """Six numbers of a vector."""
-    return (x[first], x[first + 1], x[first + 2], x[first + 3], x[first + 4], x[first + 5])

@@ -24,9 +24,7 @@ from linkwork.simulation.contact_step.arrays import (
 )
 from linkwork.simulation.moving import moving_of
 from linkwork.spatial.memory import add_to6, load6, load9, store6
-from linkwork.spatial.simd import (
-    LANES,
-)
+from linkwork.spatial.simd import LANES, flat6, negate6
 from linkwork.spatial.vectors import ZERO6, scale6, to_body, to_world
 
 
@@ -278,14 +276,7 @@ def apply_impulses(table, limits, impulse, out):
     count = mark_paths(s, t.contact_bodies[: m + limits], x.mark, x.members)
     clear_members(x, count)
     for r in range(m):
-        f = (
-            -impulse[6 * r],
-            -impulse[6 * r + 1],
-            -impulse[6 * r + 2],
-            -impulse[6 * r + 3],
-            -impulse[6 * r + 4],
-            -impulse[6 * r + 5],
-        )
+        f = negate6(flat6(impulse, 6 * r))
         add_to6(x.bias_up, t.contact_bodies[r], 0, to_body(load9(s.world, t.contact_bodies[r], 0), f))
     for k in range(limits):
         t.joint_impulse[t.bound[k, 1]] += impulse[6 * m + k]

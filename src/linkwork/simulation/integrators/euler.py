@@ -31,7 +31,8 @@ from linkwork.simulation.momentum.momentum import (
 )
 from linkwork.simulation.moving import moving_of
 from linkwork.simulation.stepping.integrator import Integrator
-from linkwork.spatial.rotations import cross3, matvec3, quaternion_exp, quaternion_matrix, tmatvec3
+from linkwork.spatial.memory import put3, three
+from linkwork.spatial.rotations import add3, cross3, matvec3, quaternion_exp, quaternion_matrix, scale3, tmatvec3
 
 
 @inlined
@@ -56,13 +57,10 @@ def go_straight(s, u, h):
         if s.tree[i, KIND] == FREE:
             j, k = s.tree[i, V], s.tree[i, Q]
             x = matvec3(quaternion_matrix(quaternion_at(s.start_q, k + 3)), (u[j + 3], u[j + 4], u[j + 5]))
-            for d in range(3):
-                s.q[k + d] = s.start_q[k + d] + h * x[d]
+            put3(s.q, k, add3(three(s.start_q, k), scale3(h, x)))
             R = quaternion_matrix(quaternion_exp((h * u[j], h * u[j + 1], h * u[j + 2])))
             for first in (j, j + 3):
-                turned = tmatvec3(R, (s.v[first], s.v[first + 1], s.v[first + 2]))
-                for d in range(3):
-                    s.v[first + d] = turned[d]
+                put3(s.v, first, tmatvec3(R, three(s.v, first)))
 
 
 # RULE of a step: Euler's, unless it whips; variational; Euler's, since that one failed.

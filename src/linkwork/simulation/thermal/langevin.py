@@ -21,7 +21,7 @@ from linkwork.dynamics.quantities.motion import energy
 from linkwork.errors import StateError
 from linkwork.loops.closing import close_loops
 from linkwork.model import layout
-from linkwork.model.model import Model
+from linkwork.model.model import Model, inertia_only
 from linkwork.model.state import State
 
 BOLTZMANN = 0.00831446261815324  # [kJ/mol/K], in the units of molecules (nm, ps, Da)
@@ -36,14 +36,8 @@ class RandomVelocities:
         self.boltzmann = positive(boltzmann, "boltzmann")
         self._factors = inertia_factors(model)
         self._armature = np.sqrt(model.arrays.dof[:, layout.ARMATURE])
-        bare = np.zeros_like(model.arrays.dof)
-        bare[:, layout.ARMATURE] = model.arrays.dof[:, layout.ARMATURE]
-        weightless = np.zeros(3)
-        for array in (bare, weightless):
-            array.setflags(write=False)
         # neither springs nor weight: the matrix alone turns wrenches into velocities
-        arrays = model.arrays._replace(dof=bare, gravity=weightless)
-        self._inertia_only = replace(model, arrays=arrays, loops=())
+        self._inertia_only = replace(model, arrays=inertia_only(model.arrays), loops=())
 
     def draw(self, q: FloatArray, temperature: float, rng: np.random.Generator) -> FloatArray:
         """One sample [rad/s or m/s; per ps for molecules], shape (nv,). Cost: O(n)."""

@@ -19,7 +19,7 @@ from linkwork.model.kernels.joint_kernels import (
 from linkwork.model.layout import DOF, HELICAL, INERTIA, KIND, PARENT, STIFFNESS, Q, V
 from linkwork.simulation.loading.load_columns import LOAD_AT, LOAD_FORCE, LOAD_TORQUE, force_of_load
 from linkwork.spatial.memory import add_to6, load3, load6, load9, store3, store6, store9
-from linkwork.spatial.rotations import add3, cross3, dot3, matmul3, matvec3, scale3, tmatvec3
+from linkwork.spatial.rotations import add3, cross3, dot3, matmul3, matvec3, norm3, scale3, tmatvec3
 from linkwork.spatial.vectors import (
     ZERO6,
     add6,
@@ -85,11 +85,6 @@ def step_extent(arrays, place, x, twist):
 
 
 @inlined
-def length3(a):
-    return math.sqrt(dot3(a, a))
-
-
-@inlined
 def row_force(acting, place, k):
     """Force of a load held by the world, in the axes of the world: as given, and what its spring pulls."""
     i = acting.row_body[k]
@@ -133,7 +128,7 @@ def unbalanced_efforts(arrays, acting, place, work, r):
             p = load3(place.pose, i, P_)
             add_to6(work.body, parent, WRENCH, wrench_to_parent(load9(place.pose, i, R_), p, F))
             work.body[parent, PULL] += pull
-            work.body[parent, MOMENT] += moment + pull * length3(p)
+            work.body[parent, MOMENT] += moment + pull * norm3(p)
     return largest_pull, largest_moment
 
 
@@ -152,9 +147,9 @@ def own_wrench(body, acting, place, work, i, g):
         WRENCH,
         (F[0] + fixed[0], F[1] + fixed[1], F[2] + fixed[2], F[3] + fixed[3], F[4] + fixed[4], F[5] + fixed[5]),
     )
-    weight = length3(g)
-    work.body[i, PULL] = abs(m) * weight + length3(force)
-    work.body[i, MOMENT] = length3(h) * weight + length3(torque)
+    weight = norm3(g)
+    work.body[i, PULL] = abs(m) * weight + norm3(force)
+    work.body[i, MOMENT] = norm3(h) * weight + norm3(torque)
 
 
 @inlined
@@ -165,9 +160,9 @@ def add_row_wrench(acting, place, work, k, i):
     torque = load3(acting.rows, k, LOAD_TORQUE)
     local = tmatvec3(R, f)
     add_to6(work.body, i, WRENCH, join(add3(tmatvec3(R, torque), cross3(at, local)), local))
-    size = length3(f)
+    size = norm3(f)
     work.body[i, PULL] += size
-    work.body[i, MOMENT] += size * length3(at) + length3(torque)
+    work.body[i, MOMENT] += size * norm3(at) + norm3(torque)
 
 
 @kernel

@@ -27,6 +27,7 @@ from linkwork.spatial.rotations import (
     dot3,
     matmul3,
     matvec3,
+    norm3,
     rotation_about,
     scale3,
     sub3,
@@ -36,7 +37,6 @@ from linkwork.spatial.rotations import (
 )
 from linkwork.spatial.vectors import angular
 from linkwork.statics.elimination.energy import point_in_world
-from linkwork.statics.elimination.forces import length3
 from linkwork.statics.elimination.small_symmetric import invert_three
 from linkwork.statics.elimination.workspace import R_
 
@@ -161,7 +161,7 @@ def end_force(links, count, d, length, total):
     F = add3(F, scale3(0.3 * total / length, d))
     value, slope, H = gradient(links, count, d, F, small)
     for _ in range(STEPS):
-        if length3(slope) <= ENOUGH * length:
+        if norm3(slope) <= ENOUGH * length:
             return F, True
         inverse, _ = invert_three(H)
         x = scale3(-1.0, symvec3(inverse, slope))
@@ -181,7 +181,7 @@ def end_force(links, count, d, length, total):
 def turn_towards(u, t):
     """The rotation vector of the shortest way from direction u to direction t."""
     n = cross3(u, t)
-    s = length3(n)
+    s = norm3(n)
     if s < NOTHING:
         return ZERO3
     return scale3(math.atan2(s, dot3(u, t)) / s, n)
@@ -204,7 +204,7 @@ def turn_links(arrays, place, joints, links, count, F, x):
         while j > 0 and links[j, LENGTH] == 0.0:  # several joints at one point share the link beyond
             j -= 1
         T = add3(F, load3(links, j, LOAD))
-        pull = length3(T)
+        pull = norm3(T)
         if links[j, LENGTH] == 0.0 or pull == 0.0:
             continue
         u = matvec3(turned, scale3(1.0 / links[j, LENGTH], load3(links, j, LINK)))
@@ -219,7 +219,7 @@ def turn_links(arrays, place, joints, links, count, F, x):
             axis = angular(helical_twist(body, i))
             w = turn_about(matvec3(R, axis), u, t)
             x[v] = dot3(w, matvec3(R, axis))
-        angle = length3(w)
+        angle = norm3(w)
         if angle > 0.0:
             turned = matmul3(rotation_about(scale3(1.0 / angle, w), angle), turned)
 
@@ -240,14 +240,14 @@ def hang_between(arrays, acting, place, end, points, loads, joints, links, x):
     length, total = 0.0, 0.0
     for k in range(count):
         length += links[k, LENGTH]
-        total = max(total, length3(load3(links, k, LOAD)))
+        total = max(total, norm3(load3(links, k, LOAD)))
     for k in range(count):
         if links[k, LENGTH] < NOTHING * length:
             links[k, LENGTH] = 0.0
     i = joints[count - 1]
     first = point_in_world(place, i, load3(arrays.body, i, CENTER))
     d = sub3(load3(points, 1, 0), first)
-    if not (total > 0.0 and length3(d) < TAUT * length):
+    if not (total > 0.0 and norm3(d) < TAUT * length):
         return False, ZERO3
     F, found = end_force(links, count, d, length, total)
     if found:

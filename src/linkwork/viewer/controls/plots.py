@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwork.core.arrays import FloatArray
 from linkwork.core.units import unit
 
 POINTS = 300  # kept of every line
@@ -19,6 +20,25 @@ LINES = {  # what is plotted, where a simulation has it: title, colour, whether 
     "error_bound": ("Error bound", "#2980b9", True),
     "step_time": ("Time per step [µs]", "#16a085", False),
 }
+
+
+def line_data(name: str, x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """What a line shows: on a logarithmic axis only what is positive."""
+    return x, np.where(y > 0.0, y, np.nan) if LINES[name][2] else y
+
+
+def add_plot(gui: Any, name: str, data: tuple[FloatArray, FloatArray], units: Mapping[str, str]) -> Any:
+    """viser's plot of one line over time."""
+    title, color, is_log = LINES[name]
+    title = unit(title, units)
+    return gui.add_uplot(
+        data,
+        ({"label": unit("t [s]", units)}, {"label": title, "stroke": color, "width": 2}),
+        title=title,
+        scales={"x": {"time": False}, "y": {"distr": 3} if is_log else {}},
+        height=140,
+        legend={"show": False},
+    )
 
 
 class Plots:
@@ -57,23 +77,9 @@ class Plots:
         for name, line in self._values.items():
             if len(line) != len(x):
                 continue
-            y = np.array(line)
-            data = (x, np.where(y > 0.0, y, np.nan) if LINES[name][2] else y)
+            data = line_data(name, x, np.array(line))
             if name in self._plots:
                 self._plots[name].data = data
-            else:
-                self._plots[name] = self._make(name, data)
-
-    def _make(self, name: str, data: tuple[Any, ...]) -> Any:
-        title, color, is_log = LINES[name]
-        title = unit(title, self._units)
-        scales = {"x": {"time": False}, "y": {"distr": 3} if is_log else {}}
-        with self._folder:
-            return self._gui.add_uplot(
-                data,
-                ({"label": unit("t [s]", self._units)}, {"label": title, "stroke": color, "width": 2}),
-                title=title,
-                scales=scales,
-                height=140,
-                legend={"show": False},
-            )
+                continue
+            with self._folder:
+                self._plots[name] = add_plot(self._gui, name, data, self._units)

@@ -86,8 +86,3 @@ def by_activity(model: Model, active: IntArray) -> Colors:
     colors = np.repeat(grey[:, None], 3, axis=1).astype(np.uint8)
     colors[active] = ACTIVE
     return colors
-
-
-def mixed(colors: Colors, other: Colors, part: float) -> FloatArray:
-    """Colours between two, as numbers from 0 to 255."""
-    return (1.0 - part) * colors.astype(float) + part * other.astype(float)

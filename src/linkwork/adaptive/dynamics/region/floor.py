@@ -23,6 +23,7 @@ from linkwork.adaptive.metric.missed import MARGIN_OF_ABA, missed_accelerations
 from linkwork.adaptive.metric.rounding_floor import UNIT_ROUNDOFF
 from linkwork.adaptive.quasi_statics.report import Sums, error_bound, hidden, sums_of
 from linkwork.adaptive.workspace import LOAD_COUNT, MAX_JOINT, MAX_QUEUE, SUM_JOINT, SUM_QUEUE, UNIT
+from linkwork.core.arrays import FloatArray
 from linkwork.dynamics.aba import BODY_WORK, DOF_WORK, aba
 from linkwork.dynamics.quantities.motion import body_poses
 from linkwork.model.layout import DOF
@@ -33,7 +34,6 @@ from linkwork.simulation.loading.load_columns import LOAD_AT, LOAD_FORCE, LOAD_S
 if TYPE_CHECKING:
     from linkwork.adaptive.dynamics.simulation import AdaptiveDynamics
 
-FloatArray = NDArray[np.float64]
 Bound = tuple[float, float, bool]  # error bound, the part of it that is rounding, whether the tolerance is reached
 Asked = tuple[str, float | None]  # measure and tolerance that a bound is judged by: users may change both at any time
 UNPROVEN: Bound = (math.nan, math.nan, False)

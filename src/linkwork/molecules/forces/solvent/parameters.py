@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.core.arrays import FloatArray
+from linkwork.core.arrays import FloatArray, lazy_zeros
 from linkwork.errors import ModelError
 from linkwork.molecules import extras
 from linkwork.molecules.forces.bonded_forces import COULOMB
@@ -30,7 +30,7 @@ from linkwork.molecules.forces.solvent.tables import (
     SURFACE,
     Solvent,
 )
-from linkwork.molecules.forces.tables import CUTOFF2, HALF_SKIN2, Pairs, aligned, padded
+from linkwork.molecules.forces.tables import CUTOFF2, HALF_SKIN2, Pairs, padded
 
 COULOMB_OF_CUSTOM = 138.935485  # [kJ/mol nm / e²] as OpenMM writes it in its custom forces
 SURFACE_OF_CUSTOM = 28.3919551  # [kJ/mol/nm²] 4π times the surface tension there
@@ -185,7 +185,7 @@ def _tables(values: GeneralizedBorn, pairs: Pairs) -> Solvent:
 
 
 def _aligned_copy(values: FloatArray) -> FloatArray:
-    copy = aligned(values.size)
+    copy = lazy_zeros(values.size)
     copy[:] = values.ravel()
     return copy
 

@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.molecules.forces.tables import BLOCK, aligned, padded
+from linkwork.core.arrays import FloatArray, IntArray, lazy_zeros
+from linkwork.molecules.forces.tables import BLOCK, padded
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 ShortArray = NDArray[np.int32]  # half the memory to read, three times per evaluation; enough for 2²³ blocks
 
 # kinds of numbers per atom, each p long
@@ -23,7 +22,6 @@ SCALED2, SCALED3, NECK_HALF = range(9, 12)  # s², s³; necks end where r is the
 PER_ATOM = 12
 # settings
 SHIFT, ENGULFS, HAS_NECK = range(3)  # [nm⁻¹] one over the cutoff; 1 or 0; 1 or 0
-SOLVENT_SETTINGS = 3
 # rows of the neck per kind of radius, each p long: seen from the atom of that kind, then from the other one
 NECK_DEPTH, NECK_PLACE, NECK_DEPTH_BACK, NECK_PLACE_BACK = range(4)
 # counters
@@ -97,32 +95,32 @@ def room_for_listed(atoms: int, listed: int) -> dict[str, Any]:
     return {
         "near_block": np.zeros(blocks, dtype=np.int32),
         "near_half": np.zeros(halves, dtype=np.int32),
-        "pair_inverse": aligned(pairs),
-        "pair_g": aligned(pairs),
+        "pair_inverse": lazy_zeros(pairs),
+        "pair_g": lazy_zeros(pairs),
     }
 
 
 def make_solvent_work(atoms: int, kin: int, capacity: int, listed: int) -> SolventWork:
     p = padded(atoms)
     work = SolventWork(
-        inside_sum=aligned(p),
-        sum=aligned(p),
-        born=aligned(p),
-        inverse=aligned(p),
-        chain=aligned(p),
-        pull=aligned(p),
+        inside_sum=lazy_zeros(p),
+        sum=lazy_zeros(p),
+        born=lazy_zeros(p),
+        inverse=lazy_zeros(p),
+        chain=lazy_zeros(p),
+        pull=lazy_zeros(p),
         changes=np.zeros(p // BLOCK, dtype=np.int64),
         inside_row=np.zeros(atoms + 1, dtype=np.int64),
         inside_entry=np.zeros(capacity, dtype=np.int64),
-        inside_r2=aligned(BLOCK * capacity),
+        inside_r2=lazy_zeros(BLOCK * capacity),
         changing=np.zeros(p, dtype=np.int64),
         number=np.zeros(p, dtype=np.int64),
-        numbered=aligned(4 * p),
+        numbered=lazy_zeros(4 * p),
         both_row=np.zeros(p + 1, dtype=np.int64),
         both_entry=np.zeros(capacity, dtype=np.int64),
-        both_r2=aligned(BLOCK * capacity),
-        middle=aligned(p),
-        curve=aligned(CURVE_POINTS * p),
+        both_r2=lazy_zeros(BLOCK * capacity),
+        middle=lazy_zeros(p),
+        curve=lazy_zeros(CURVE_POINTS * p),
         powers=np.zeros((p, CURVE_POINTS)),
         near_row=np.zeros((atoms, 4), dtype=np.int64),
         **room_for_listed(atoms, listed),
@@ -130,7 +128,7 @@ def make_solvent_work(atoms: int, kin: int, capacity: int, listed: int) -> Solve
         kin_moves=np.zeros(kin + 1, dtype=np.int64),
         close_pair=np.zeros((kin + capacity, 2), dtype=np.int64),
         close_slope=np.zeros((kin + capacity, 2)),
-        gathered=aligned(14 * GATHERED),
+        gathered=lazy_zeros(14 * GATHERED),
         constant_energy=np.zeros(1),
         counters=np.zeros(SOLVENT_COUNTERS, dtype=np.int64),
     )
