@@ -201,7 +201,8 @@ class Side:
     """One checkout's process for a case."""
 
     def __init__(self, root: Path, case: str, core: int | None):
-        env = {**os.environ, "PYTHONPATH": str(root / "src"), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+        places = os.pathsep.join(filter(None, (str(root / "src"), os.environ.get("PYTHONPATH"))))
+        env = {**os.environ, "PYTHONPATH": places, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         env["NUMBA_CACHE_DIR"] = env.get("NUMBA_CACHE_DIR", "") or str(root / ".against_cache")
         words = [sys.executable, __file__, "--work", case, str(root)]
         self.process = subprocess.Popen(
