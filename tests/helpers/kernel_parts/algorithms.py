@@ -11,6 +11,7 @@ import numpy as np
 import linkwork as lw
 from linkwork.dynamics.api import ALGORITHMS
 from linkwork.dynamics.tree_factor import make_tree_factor
+from linkwork.model.compile.order import FEW, depth_first_order
 from linkwork.reference import joint_calculus as calculus
 from linkwork.reference.joint_calculus import basis_of_joint
 from tests.helpers.kernel_parts.mechanisms import SMALL, STEPS, H, mixed_joints, slow
@@ -177,6 +178,7 @@ def closed_chains(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
 
 
 def rerooting(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
+    yield "bodies in order", depth_first_order(rng.integers(-1, np.arange(FEW + 1)))  # more than Python numbers
     m = mixed_joints(floating=True)
     state = m.random_state(rng)
     carried = lw.reroot(m, state, "b4", acceleration=rng.normal(size=m.nv))

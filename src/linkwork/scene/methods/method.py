@@ -39,7 +39,7 @@ class Found:
 class Method:
     """One way to compute a motion.
 
-    name: the value of `method.kind`. keys: of the table [method], besides `kind`.
+    name: the value of `kind` in the table [method]. keys: of that table, besides `kind`.
     refused: tables and lists of a scene that it has no use for, and what to say to one that has them.
     build_model: from scene and folder to the model; the usual one unless given.
     check: what must hold between scene, model and state (None after a fault in it); returns the options of `build`.
