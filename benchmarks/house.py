@@ -45,8 +45,9 @@ LOOP_FORCES = (
     # With contacts and limits, as rows of their problem; and before the room of the contact step had that name.
     ("simulation/contact_step/problem.py", "assemble_problem"),
     ("simulation/touching/problem.py", "pose_problem"),
-    # Of equilibria, whose stiffness need not be positive: its signs are asked for too. And where water flows, whose forces
-    # make it unsymmetric.
+    # Of equilibria, whose stiffness need not be positive: its signs are asked for too. In water it is unsymmetric.
+    ("statics/constrained.py", "saddle"),
+    # In water, and without: as they stood before they were one.
     ("statics/elimination/indefinite_factors.py", "factor_indefinite"),
     ("statics/water.py", "_step", "Closing"),
     # As it stood before it took its solution from there.

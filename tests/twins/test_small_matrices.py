@@ -5,7 +5,7 @@ import pytest
 
 from linkwork.core.jit import kernel
 from linkwork.loops.factors import Factors
-from linkwork.statics.elimination.indefinite_factors import FEW, eigen_scaled, factor_indefinite
+from linkwork.statics.elimination.constraint_factors import FEW, eigen_scaled, factor_indefinite
 from linkwork.statics.elimination.small_symmetric import absolute_value, invert_three
 
 EPS = np.finfo(float).eps

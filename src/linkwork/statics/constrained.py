@@ -11,7 +11,7 @@ factors, and the energy is compared between closed states.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,10 +19,10 @@ from linkwork.core.arrays import FloatArray
 from linkwork.loops.system import LoopPlan, LoopSystem
 from linkwork.statics import newton
 from linkwork.statics.balance import Balance
+from linkwork.statics.elimination.constraint_factors import IndefiniteFactors, LeastSquares, factor_indefinite
 from linkwork.statics.elimination.forces import cut_forces
-from linkwork.statics.elimination.indefinite_factors import IndefiniteFactors, factor_indefinite
 from linkwork.statics.elimination.solve import Pushes
-from linkwork.statics.elimination.workspace import R_, U_
+from linkwork.statics.elimination.workspace import R_, U_, W_
 from linkwork.statics.newton import Outcome, Progress, next_blend, not_settled, stiffer
 
 CLOSING_STEPS = 12  # with the factors of the step, before the step is taken for too long
@@ -42,18 +42,24 @@ class Saddle(NamedTuple):
     """The elimination of the constraints: how joints respond to constraint forces, and J H⁻¹Jᵀ on those that count."""
 
     Y: FloatArray  # (p, nv)  rows: H⁻¹Jᵀ
-    factors: IndefiniteFactors  # of J H⁻¹Jᵀ
+    factors: IndefiniteFactors | LeastSquares  # of J H⁻¹Jᵀ; the second in water
     x: FloatArray  # (nv,)  H⁻¹r of the unbalanced efforts r
     moving: FloatArray  # (p,)  J H⁻¹r
 
     @property
     def values(self) -> FloatArray:
-        """Eigenvalues of J H⁻¹Jᵀ, scaled to a unit diagonal, on the constraints that count."""
+        """Eigenvalues of J H⁻¹Jᵀ, scaled to a unit diagonal, on the constraints that count; not in water."""
+        assert isinstance(self.factors, IndefiniteFactors)
         return self.factors.values
 
     def solve(self, right: FloatArray) -> FloatArray:
         """(J H⁻¹Jᵀ)⁺ right."""
         return self.factors.solve(right)
+
+    def step(self, gap: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(9): δ and x, for these gaps."""
+        force = self.solve(-gap - self.moving)
+        return force, self.x + force @ self.Y
 
 
 class ClosedBalance:
@@ -87,17 +93,14 @@ class ClosedBalance:
         self.write_forces()
         self.balance.weigh()
 
-    def saddle(self) -> Saddle:
-        """Needs an elimination at `place`. Cost: O(p n)."""
-        X, A = self.responses(self.balance.r[None], U_)
-        return Saddle(X[1:], factor_indefinite(A[:, 1:]), X[0], A[:, 0])
-
-    def responses(self, right: FloatArray, back: int) -> tuple[FloatArray, FloatArray]:
-        """H⁻¹ of m right sides and of Jᵀ (m + p, nv), and J times it (p, m + p). back: as in `solve_sides`."""
-        m, p = right.shape[0], self.plan.count
-        X, A = np.empty((m + p, self.plan.model.nv)), np.empty((p, m + p))
-        self.balance.solve_sides(right, X, Pushes(self.system.C.reshape(-1, 6), self.plan.bodies, m), A, back)
-        return X, A
+    def saddle(self, in_water: bool = False) -> Saddle:
+        """Needs an elimination at `place`, in water the unsymmetric one. Cost: O(p n)."""
+        p = self.plan.count
+        X, A = np.empty((1 + p, self.plan.model.nv)), np.empty((p, 1 + p))
+        pushes = Pushes(self.system.C.reshape(-1, 6), self.plan.bodies, 1)
+        self.balance.solve_sides(self.balance.r[None], X, pushes, A, W_ if in_water else U_)
+        factors = LeastSquares(A[:, 1:]) if in_water else factor_indefinite(A[:, 1:])
+        return Saddle(X[1:], factors, X[0], A[:, 0])
 
     def solve(self, right: FloatArray, x: FloatArray) -> FloatArray:
         """x (m, nv) ← H⁻¹ of right sides; returns J x (p, m)."""
@@ -115,7 +118,7 @@ class ClosedBalance:
         trial = self.balance.trial
         return LoopSystem(self.plan, trial.q, self.balance.work.still, trial.world)
 
-    def close(self, saddle: Any, part: float = CLOSED) -> LoopSystem | None:
+    def close(self, saddle: Saddle, part: float = CLOSED) -> LoopSystem | None:
         """Closes loops at `trial` by the factors of the step, to a part of the length; None where they stay open."""
         balance = self.balance
         enough = part * max(balance.scales.length, 1e-300)
@@ -151,8 +154,8 @@ def settle_closed(
         if is_there:
             blend = 0.0
         blend, saddle, unstable = _eliminate(closed, blend, done.history[-1], is_there)
-        step = saddle.solve(-closed.system.gap - saddle.moving)
-        x = balance.x = saddle.x + step @ saddle.Y
+        step, x = saddle.step(closed.system.gap)
+        balance.x = x
         if is_there:
             turn, way = balance.extent(x)
             if (

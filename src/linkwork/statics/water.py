@@ -7,8 +7,6 @@ shrinks with r, and the last steps are Newton's. Loops are closed on the way, th
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from linkwork.core.arrays import FloatArray
@@ -23,7 +21,7 @@ from linkwork.model.joints import Spherical
 from linkwork.model.model import Model
 from linkwork.simulation.loading.load_columns import LOAD_AT, LOAD_FORCE, LOAD_TORQUE
 from linkwork.statics.balance import Balance
-from linkwork.statics.constrained import CLOSED, LEAST_SOFTEN, ClosedBalance, settle_closed
+from linkwork.statics.constrained import CLOSED, LEAST_SOFTEN, ClosedBalance, Saddle, settle_closed
 from linkwork.statics.elimination.stream_sweeps import Around, eliminate_in_stream, make_stream_work
 from linkwork.statics.elimination.workspace import ADDED_COLUMNS, P_, R_, W_, Acting
 from linkwork.statics.hanging import hang_slack
@@ -146,20 +144,18 @@ def _step(balance: Balance, closed: ClosedBalance | None, stream: Stream, shift:
             f"joint '{balance.model.joint_names[bad]}' of model '{balance.model.name}' resists with neither stiffness nor "
             "drag where it comes to rest; give it a spring."
         )
-    x, force, closing = balance.x, np.zeros(0), None
+    force, saddle = np.zeros(0), None
     if closed is None:
-        turn = stream.solve(balance.r, x)
+        turn = stream.solve(balance.r, balance.x)
     else:
-        X, A = closed.responses(balance.r[None], W_)
-        closing = Closing(X[1:], A[:, 1:])
-        force = closing.solve(-closed.system.gap - A[:, 0])
-        x = balance.x = X[0] + force @ closing.Y
-        turn = balance.extent(x)[0]
+        saddle = closed.saddle(in_water=True)
+        force, balance.x = saddle.step(closed.system.gap)
+        turn = balance.extent(balance.x)[0]
     before = float(np.linalg.norm(balance.r))
     part = min(1.0, TURN / max(turn, 1e-300))
     most = WORSE if turn > SMALL_TURN else MUCH_WORSE
     for shorter in SHORTER:
-        ratio = _went(balance, closed, stream, closing, force, shorter * part) / max(before, 1e-300)
+        ratio = _went(balance, closed, stream, saddle, force, shorter * part) / max(before, 1e-300)
         if ratio < (most if shorter == 1.0 else 1.0):
             break
         if np.isfinite(ratio):
@@ -174,17 +170,17 @@ def _went(
     balance: Balance,
     closed: ClosedBalance | None,
     stream: Stream,
-    closing: Closing | None,
+    saddle: Saddle | None,
     force: FloatArray,
     part: float,
 ) -> float:
     """Goes on by a part of the step `balance.x`, loops closed; returns the unbalanced efforts there, or infinity, without
     having moved, where loops stay open."""
     balance.place_trial(balance.x, part)
-    if closed is None:
+    if closed is None or saddle is None:
         balance.accept()
     else:
-        system = closed.close(closing)
+        system = closed.close(saddle)
         if system is None:  # soft motions do not close loops: the next step will
             balance.place_trial(balance.x, part)
             system = closed.system_at_trial()
@@ -286,16 +282,6 @@ def _fixed_in_world(acting: Acting, stream: Stream) -> Acting:
         rows=np.concatenate([acting.rows, rows]),
         row_body=np.concatenate([acting.row_body, bodies]),
     )
-
-
-class Closing(NamedTuple):
-    """How joints respond to constraint forces, and J H⁻¹Jᵀ."""
-
-    Y: FloatArray  # (p, nv)
-    A: FloatArray  # (p, p)
-
-    def solve(self, right: FloatArray) -> FloatArray:
-        return np.asarray(np.linalg.lstsq(self.A, right, rcond=1e-12)[0])
 
 
 def _first_forces(closed: ClosedBalance) -> None:

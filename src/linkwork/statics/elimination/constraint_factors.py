@@ -1,4 +1,7 @@
-"""Constraint forces of statics: A λ = r with A = J H⁻¹ Jᵀ, p x p, of a stiffness H that need not be positive."""
+"""Constraint forces of statics: A λ = r with A = J H⁻¹ Jᵀ, p x p, of a stiffness H that need not be positive.
+
+In water it need not be symmetric either (`LeastSquares`).
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from linkwork.core.jit import kernel, routine
 SWEEPS = 30  # over all entries off the diagonal; six to eight reach rounding
 DIAGONAL = 1e-12  # part of the largest entry that a diagonal counts as at least
 REDUNDANT = 1e-10  # part of the largest eigenvalue of the scaled matrix, below which one counts as zero
+REDUNDANT_VALUE = 1e-12  # the same of singular values of an unsymmetric matrix
 FEW = 12  # rows, up to which rotations in place take less than a call of LAPACK
 
 
@@ -83,6 +87,16 @@ class IndefiniteFactors(NamedTuple):
     def solve(self, r: FloatArray) -> FloatArray:
         """λ of the nearest r that some λ has, shape (p,)."""
         return np.asarray(self.vectors @ ((self.vectors.T @ (r / self.root)) / self.values) / self.root)
+
+
+class LeastSquares(NamedTuple):
+    """Any A."""
+
+    A: FloatArray  # (p, p)
+
+    def solve(self, r: FloatArray) -> FloatArray:
+        """λ of the nearest r that some λ has, shape (p,)."""
+        return np.asarray(np.linalg.lstsq(self.A, r, rcond=REDUNDANT_VALUE)[0])
 
 
 def factor_indefinite(A: FloatArray) -> IndefiniteFactors:
