@@ -180,10 +180,14 @@ class Row(NamedTuple):
     quartiles: str = ""
 
 
-def work(case: str) -> None:
-    """A process that times one sample whenever it is asked to."""
+def work(case: str, root: Path) -> None:
+    """A process that times one sample whenever a line comes in."""
     import time
 
+    import linkwork
+
+    if not Path(linkwork.__file__).is_relative_to(root / "src"):
+        raise SystemExit(f"there is no package in {root / 'src'}")
     go = CASES[case]()
     go()
     began = time.process_time()
@@ -203,7 +207,6 @@ class Side:
     def __init__(self, root: Path, case: str, core: int | None):
         places = os.pathsep.join(filter(None, (str(root / "src"), os.environ.get("PYTHONPATH"))))
         env = {**os.environ, "PYTHONPATH": places, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-        env["NUMBA_CACHE_DIR"] = env.get("NUMBA_CACHE_DIR", "") or str(root / ".against_cache")
         words = [sys.executable, __file__, "--work", case, str(root)]
         self.process = subprocess.Popen(
             words, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -237,7 +240,7 @@ def compare(case: str, here: Path, there: Path, rounds: int, core: int | None) -
         if side.fault:
             for other in sides:
                 other.end()
-            return Row(case, f"does not run {name}: {side.fault}")
+            return Row(case, f"  does not run {name}: {side.fault}")
     own, other = [], []
     for k in range(rounds):
         for side, samples in ((sides[0], own), (sides[1], other))[:: 1 if k % 2 else -1]:
@@ -272,12 +275,13 @@ def main(words: list[str]) -> int:
     print(f"{'case':40}{'here ms':>10}{'there ms':>10}{'ratio':>8}  quartiles", flush=True)
     with ThreadPoolExecutor(max(1, len(free))) as pool:
         for row in pool.map(one, wanted):
-            print(f"{row.case:40}{row.here:>10}{row.there:>10}{row.ratio:>8}  {row.quartiles}", flush=True)
+            line = f"{row.case:40}{row.here:>10}{row.there:>10}{row.ratio:>8}  {row.quartiles}"
+            print(line.rstrip(), flush=True)
     return 0
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--work"]:
-        work(sys.argv[2])
+        work(sys.argv[2], Path(sys.argv[3]))
     else:
         sys.exit(main(sys.argv[1:]))
