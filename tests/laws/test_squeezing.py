@@ -10,9 +10,12 @@ import linkwork as lw
 H, CHUNK = 1e-3, 10  # [s]; steps per call
 
 
-def gripper(shake):
+def gripper(shake, chain=0):
     """A hand on a slide that is shaken, two fingers on slides that press with 20 N each, and a cube between them: the
-    model, and what makes so many steps of a simulation and gives the height of the cube below the hand after every call."""
+    model, and what makes so many steps of a simulation and gives the height of the cube below the hand after every call.
+
+    chain: links of a chain far away, which begins to fall.
+    """
     linkage = lw.Linkage("gripper")
     at, plate, cube = lw.Pose((0, 0, 0.3)), lw.Box((0.01, 0.02, 0.06)), lw.Box((0.05, 0.05, 0.05))
     linkage.add_body("hand", joint=lw.Prismatic((0, 0, 1)), placement=at, inertia=lw.Inertia.sphere(0.5, 0.05))
@@ -20,6 +23,11 @@ def gripper(shake):
         linkage.add_body(name, "hand", lw.Prismatic((1, 0, 0)), lw.Pose((0.0301 * side, 0, 0)),
                          lw.Inertia.box(0.05, plate.size), shapes=[plate])  # fmt: skip
     linkage.add_body("cube", joint=lw.Free(), placement=at, inertia=lw.Inertia.box(0.3, cube.size), shapes=[cube])
+    for k in range(chain):
+        parent, place = (f"link_{k - 1}", lw.Pose((0.3, 0, 0))) if k else ("world", lw.Pose((2, 0, 1)))
+        linkage.add_body(
+            f"link_{k}", parent, lw.Revolute((0, 1, 0)), place, lw.Inertia.sphere(1.0, 0.1).at(lw.Pose((0.3, 0, 0)))
+        )
     model = linkage.compile()
 
     def run(sim, steps):
@@ -31,7 +39,7 @@ def gripper(shake):
             hand.position = shake * np.sin(40.0 * sim.time)
             sim.step(H, CHUNK)
             poses = lw.body_poses(model, sim.state)
-            heights.append(poses[-1, 2, 3] - poses[0, 2, 3])
+            heights.append(poses[3, 2, 3] - poses[0, 2, 3])
         return np.array(heights)
 
     return model, run
@@ -70,3 +78,16 @@ def test_fingers_that_let_go_come_to_rest():
     fingers.position = np.array([-0.01, 0.01])
     sim.step(H, 1500)
     assert not {"left", "right"} & set(sim.active_joints)
+
+
+def test_what_squeezes_takes_no_place_of_what_falls():
+    """Three joints squeeze and three fall: squeezing ones come on top of the number. Before, the chain hung in the air."""
+    model, run = gripper(shake=0.0, chain=3)
+    contact = lw.Contact(friction=0.8)
+    sim = lw.AdaptiveDynamics(model, model.neutral(), contact=contact, max_active_joints=3)
+    full = lw.FullDynamics(model, model.neutral(), contact=contact)
+    heights, links = run(sim, 300), slice(model.q_slice("link_0").start, model.q_slice("link_2").stop)
+    assert heights == pytest.approx(run(full, 300), abs=1e-3)
+    assert {"left", "right"} <= set(sim.active_joints)
+    assert full.state.q[links][0] > 0.5
+    assert sim.state.q[links] == pytest.approx(full.state.q[links], abs=0.02)

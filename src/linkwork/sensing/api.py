@@ -182,6 +182,10 @@ class Sensors(Uncopied):
         if not isinstance(saved, dict):
             raise StateError(f"a checkpoint of sensors is what sensors.checkpoint() gives, not {shown(saved)}.")
         lines = list(self._lines.values())
+        for line in lines:
+            missing = [entry.name for entry in line.schema() if entry.name not in saved]
+            if missing:
+                raise StateError(f"this checkpoint lacks {', '.join(missing)}; {line.fault}")
         check(saved, lines, {}, {})
         for line in lines:
             line.restore(saved)

@@ -65,7 +65,8 @@ STEP_HISTORY = slice(ENERGY_DEBT, ENERGY_DEBT + STEP_HISTORY_SIZE)  # what a run
 ENERGY_GAP = 68  # [J] made by the last variational step
 STEP_HISTORY_BEFORE = 69  # STEP_HISTORY when the step began
 START_NUMBERS = STEP_HISTORY_BEFORE + STEP_HISTORY_SIZE  # `stepping.saving` of when the step began
-NUMBERS = START_NUMBERS + 2
+SAVED_NUMBERS = 6  # of them: PROPOSED_STEP, ENERGY_DEBT, and from COUNTED_ENERGY on to LATE_TOP
+NUMBERS = START_NUMBERS + SAVED_NUMBERS
 
 # What a step or an evaluation says: OK, a body whose joint resists with no inertia (≥ 0), or one of these.
 OK, OVERFLOW, NOT_CONVERGED, SUBSTEPS_VANISH, LOOPS_CONTRADICT, LOOPS_OPEN = -1, -2, -3, -4, -5, -6

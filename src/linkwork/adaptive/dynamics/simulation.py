@@ -58,7 +58,7 @@ class AdaptiveDynamics(Dynamics):
     """Dynamics of a linkage in which only some joints are active; everything below them moves as rigid bodies.
 
     tolerance: acceleration an inactive joint may hide [rad/s² or m/s², by `measure`]; or
-    max_active_joints: how many joints may be active; or both.
+    max_active_joints: how many joints may be active, beside bases of floating trees and joints that squeeze; or both.
     update_every: steps between two updates of the active region.
     measure: "relative_joint" (default), "absolute_joint", "relative_linkage", "absolute_linkage", as in QuasiStatics.
     weights, velocity_weights: metric weight of each squared acceleration and velocity, shape (nv,), > 0.

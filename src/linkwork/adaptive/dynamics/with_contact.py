@@ -234,7 +234,8 @@ def express_contact_forces(table, moving, first):
     if h <= 0.0:
         return
     tree, listed = mechanism_of(table).model_tree, contacts.number[COUNT]
-    for k in range((run.loop_body.shape[0] - first) // 2):
+    rows = (run.loop_body.shape[0] - first) // 2
+    for k in range(listed + contacts.number[PARTED]):
         i = k if k < listed else k - listed
         impulse = load3(contacts.summed, i, 0) if k < listed else load3(contacts.parted, i, SUMMED)
         point = load3(contacts.data, i, POINT) if k < listed else load3(contacts.parted, i, POINT)
@@ -244,10 +245,12 @@ def express_contact_forces(table, moving, first):
             squeezes = squeezes and not is_welded(tree, body)
             if body < 0 or dot3(impulse, impulse) == 0.0:
                 continue
-            row = first + 2 * k + side
-            run.loop_body[row] = body
             group, R, p = body_in_group(plan, c, run, reduced, body)
             groups = (groups[1], group)
+            if k >= rows:
+                continue
+            row = first + 2 * k + side
+            run.loop_body[row] = body
             if group >= 0:
                 R, p = compose_pose(load9(s.world, group, 0), load3(s.world, group, 9), R, p)
             f = scale3((1.0 if side == 0 else -1.0) / h, impulse)

@@ -18,7 +18,7 @@ from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.tree_factor import TreeFactor
 from linkwork.simulation.constrained.constraints import Constraints
 from linkwork.simulation.contact_step.sweeps.memory import Sweeps
-from linkwork.simulation.moving import Moving
+from linkwork.simulation.moving import SAVED_NUMBERS, Moving
 from linkwork.spatial.memory import load3
 from linkwork.spatial.rotations import dot3
 
@@ -43,10 +43,13 @@ STEP, ALL_ENERGY_LOST, TOTALS = range(7, 10)
 # what the last part gained, and the kinetic energy at its end.
 KINETIC_START, BY_FORCES, ENERGY_START, POWER_START, PUSH_WORK, PROPOSED_LENGTH = range(6)
 WORST_A, WORST_B, WORST_SHAPE, GAIN, KINETIC_END = range(6, 11)
-# CORRECTION of steps in one part; two numbers of `stepping.saving` where the last part began; whether there was contact in
-# it. Energy of springs where the step began [J]; length of the last part of the last step [s]; two numbers where it began.
-CORRECTED, PART_NUMBERS, _, HAD_CONTACT, SPRINGS_START, LAST_PART, STEP_NUMBERS = range(11, 18)
-BALANCE = STEP_NUMBERS + 2
+# CORRECTION of steps in one part; whether there was contact in the last part; energy of springs where the step began [J];
+# length of the last part of the last step [s].
+CORRECTED, HAD_CONTACT, SPRINGS_START, LAST_PART = range(11, 15)
+# Numbers of `stepping.saving` where the last part and where the step began. Checkpoints hold those before.
+PART_NUMBERS = 15
+STEP_NUMBERS = PART_NUMBERS + SAVED_NUMBERS
+BALANCE = STEP_NUMBERS + SAVED_NUMBERS
 SOLVED, SOLVED_AND_PLACED = 1.0, 2.0  # values of HAD_CONTACT: poses in `work` and `world` are those of the end
 STEP_TOTALS, PART_TOTALS, PATH_TOTALS = range(3)  # rows of `saved_totals`
 # Columns of `recent`: pair of shapes, of a limit its negative number twice; steps since it pressed.

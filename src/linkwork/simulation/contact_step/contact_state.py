@@ -251,7 +251,7 @@ class ContactState:
             Entry("known_contacts", ("known", ca.RECENT_COLUMNS), "i"),
             Entry("known_places", ("known", arrays.recent_at.shape[1])),
             Entry("contact_totals", arrays.totals.shape),
-            Entry("contact_balance", arrays.balance.shape),
+            Entry("contact_balance", (ca.PART_NUMBERS,)),
         )
 
     def saved(self) -> dict[str, NDArray[Any]]:
@@ -265,7 +265,7 @@ class ContactState:
             "known_contacts": self.arrays.recent[: self.arrays.counts[ca.RECENT]].copy(),
             "known_places": self.arrays.recent_at[: self.arrays.counts[ca.RECENT]].copy(),
             "contact_totals": self.arrays.totals.copy(),
-            "contact_balance": self.arrays.balance.copy(),
+            "contact_balance": self.arrays.balance[: ca.PART_NUMBERS].copy(),
         }
 
     def fits(self, saved: Saved) -> bool:
@@ -294,7 +294,7 @@ class ContactState:
         self.arrays.limit_impulse[:], self.problem.loop_impulse[:] = saved["limit_impulses"], saved["loop_impulses"]
         self.arrays.limit_sums[:] = saved["limit_sums"]
         self.arrays.counts[:], self.arrays.totals[:] = saved["contact_counts"], saved["contact_totals"]
-        self.arrays.balance[:] = saved["contact_balance"]
+        self.arrays.balance[: ca.PART_NUMBERS] = saved["contact_balance"]
         for name, value in keep.items():
             self.arrays.counts[name] = value
         known = len(saved["known_contacts"])

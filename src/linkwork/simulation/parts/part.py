@@ -140,7 +140,8 @@ def _refuse_other_shapes(saved: Saved, entries: Iterable[Entry]) -> None:
         shape = np.shape(saved[entry.name])
         if all(isinstance(size, int) for size in entry.shape) and shape != entry.shape:
             raise StateError(
-                f"the checkpoint belongs to another model: its {entry.name} has shape {shape}, not {entry.shape}."
+                f"the checkpoint belongs to another model or another version: its {entry.name} has shape {shape}, "
+                f"not {entry.shape}."
             )
 
 

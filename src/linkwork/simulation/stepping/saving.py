@@ -1,14 +1,23 @@
 """Where a step begins: saved, and put back where the step fails."""
 
 from linkwork.core.jit import inlined, routine
-from linkwork.simulation.moving import COMPOSITES_READY, ENERGY_DEBT, MOTORS, PROPOSED_STEP, START_NUMBERS, moving_of
+from linkwork.simulation.moving import (
+    COMPOSITES_READY,
+    COUNTED_ENERGY,
+    ENERGY_DEBT,
+    MOTORS,
+    PROPOSED_STEP,
+    SAVED_NUMBERS,
+    START_NUMBERS,
+    moving_of,
+)
 from linkwork.spatial.memory import load6, store6
 
 
 @inlined
 def save_state(s, q, v, momentum, numbers, first):
-    """Copies coordinates, velocities and the momentum to keep there; into two `numbers` the proposed substep [s] and the
-    energy that steps have made and not given back [J]."""
+    """Copies coordinates, velocities and the momentum to keep there; into SAVED_NUMBERS of `numbers` the proposed substep
+    [s], the energy that steps have made and not given back [J], and what was counted of energy gained."""
     for k in range(s.q.shape[0]):
         q[k] = s.q[k]
     for k in range(s.v.shape[0]):
@@ -16,6 +25,8 @@ def save_state(s, q, v, momentum, numbers, first):
     for t in range(s.target_momentum.shape[0]):
         store6(momentum, t, 0, load6(s.target_momentum, t, 0))
     numbers[first], numbers[first + 1] = s.numbers[PROPOSED_STEP], s.numbers[ENERGY_DEBT]
+    for k in range(SAVED_NUMBERS - 2):
+        numbers[first + 2 + k] = s.numbers[COUNTED_ENERGY + k]
 
 
 @inlined
@@ -28,6 +39,8 @@ def put_back(s, q, v, momentum, numbers, first):
     for t in range(s.target_momentum.shape[0]):
         store6(s.target_momentum, t, 0, load6(momentum, t, 0))
     s.numbers[PROPOSED_STEP], s.numbers[ENERGY_DEBT] = numbers[first], numbers[first + 1]
+    for k in range(SAVED_NUMBERS - 2):
+        s.numbers[COUNTED_ENERGY + k] = numbers[first + 2 + k]
     s.counts[COMPOSITES_READY] = 0
 
 

@@ -330,8 +330,7 @@ def choose(plan, mechanism, c, run, reduced, settings):
     sort_open(run.opened, run.heap[run.counts[ws.HEAP_COUNT] :], run.counts)
     limit = hidden_limit(run, measure, tolerance)
     find_speeds(plan, mechanism, c, run, settings[HORIZON])
-    if settings[IN_CONTACT] != 0.0:
-        keep_squeezing(plan, mechanism, c, run, reduced)
+    squeezing = keep_squeezing(plan, mechanism, c, run, reduced) if settings[IN_CONTACT] != 0.0 else 0
     if most == NO_LIMIT:
         forget_turns(run)
         clear_waits(plan, run)
@@ -344,7 +343,7 @@ def choose(plan, mechanism, c, run, reduced, settings):
         elif settings[STEPPED] != 0.0:
             update_turns(plan, mechanism, run, settings[HORIZON])
         sum_over_subtrees(plan, run)
-        choose_by_number(plan, mechanism, run, limit, settings[HORIZON], most)
+        choose_by_number(plan, mechanism, run, limit, settings[HORIZON], most + squeezing)
     sum_up_hidden(plan, mechanism, run, ws.CHOSEN)
     return -1
 

@@ -8,12 +8,14 @@ hold against its own effort, of springs, motors or given:
     τ ⋅ Sᵀ f < 0,   |Sᵀ f| > NEGLIGIBLE_PART |τ|,   |τ| > NEGLIGIBLE_PART |Sᵀ f|
 
 with f the sum of these contacts' wrenches on all that hangs behind the joint. Weight that rests on something is not an
-effort of a joint, and what presses on obstacles counts as before: a rope or a robot that stands comes to rest.
+effort of a joint, and what presses on obstacles counts as before: a rope or a robot that stands comes to rest. Weight that
+motors hold up on a body that can move counts as squeezing: the motors' efforts act against it.
 """
 
 import math
 
 from linkwork.adaptive.dynamics.reduced.reduced import GROUPS, PRESSED
+from linkwork.adaptive.dynamics.region.turns import is_counted
 from linkwork.core.jit import inlined, routine
 from linkwork.model.kernels.joint_kernels import helical_twist
 from linkwork.model.layout import DAMPING, DOF, FIXED, HELICAL, KIND, PARENT, V
@@ -66,10 +68,14 @@ def sum_pressed(s, reduced):
 
 @routine
 def keep_squeezing(plan, mechanism, c, run, reduced):
-    """After `find_speeds`: joints that hold something between bodies are chosen, as if nothing were faster."""
-    tree = mechanism.tree
+    """After `find_speeds`: joints that hold something between bodies are chosen, as if nothing were faster.
+
+    Returns how many count. Where a number of joints is given they come on top of it, as bases of floating trees do: nothing
+    else could move where there are as many of them.
+    """
+    tree, count = mechanism.tree, 0
     for r in range(reduced.counts[GROUPS] if reduced.counts[PRESSED] != 0 else 0):
-        i = reduced.joint[r]
+        i, squeezes = reduced.joint[r], False
         for d in range(tree[i, DOF]):
             j = tree[i, V] + d
             axis = helical_twist(mechanism.body, i) if tree[i, KIND] == HELICAL else load6(c.S, j, 0)
@@ -82,4 +88,8 @@ def keep_squeezing(plan, mechanism, c, run, reduced):
                 and abs(contact_effort) > NEGLIGIBLE_PART * abs(own)
                 and abs(own) > NEGLIGIBLE_PART * abs(contact_effort)
             ):
-                run.speed[plan.joint[i]] = math.inf
+                squeezes = True
+        if squeezes:
+            run.speed[plan.joint[i]] = math.inf
+            count += is_counted(plan, mechanism, plan.joint[i])
+    return count
