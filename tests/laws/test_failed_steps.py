@@ -124,7 +124,8 @@ OF_ERROR_CONTROL = (mv.RTOL, mv.ATOL, mv.ERROR_BEFORE)
 OF_ENERGY = (
     *range(mv.STEP_HISTORY.start, mv.STEP_HISTORY.stop),
     *range(mv.STEP_HISTORY_BEFORE, mv.STEP_HISTORY_BEFORE + mv.STEP_HISTORY_SIZE),
-    *(mv.START_NUMBERS + 1, mv.ENERGY_GAP, mv.LAST_CHANGE),
+    *range(mv.START_NUMBERS + 1, mv.NUMBERS),
+    *(mv.ENERGY_GAP, mv.LAST_CHANGE),
 )
 OF_OTHERS = {"variational": list(OF_ERROR_CONTROL), "dormand_prince": list(OF_ENERGY)}
 

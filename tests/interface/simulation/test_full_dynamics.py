@@ -362,7 +362,7 @@ def test_checkpoints_of_other_simulations_are_refused(model, unchanged):
     mine = unchanged.checkpoint()
     with pytest.raises(lw.StateError, match=r"lacks time"):
         unchanged.restore({key: value for key, value in mine.items() if key != "time"})
-    with pytest.raises(lw.StateError, match=r"another model: its q has shape"):
+    with pytest.raises(lw.StateError, match=r"another model or another version: its q has shape"):
         unchanged.restore({**mine, "q": mine["q"][:-1]})
     for option in (
         {"algorithm": "dca"},
