@@ -74,6 +74,88 @@ def test_what_bounced_and_left_within_a_step_is_listed(make):
     assert sim.contacts == ()
 
 
+def corner(kind):
+    """A ball between a floor and a wall, at rest at (0.5, 0, 0.2); both are obstacles, or shapes of one heavy body."""
+    linkage, wall = lw.Linkage("corner", gravity=(0, 0, 0)), lw.Pose((1.1, 0, 0))
+    if kind == "obstacles":
+        linkage.add_obstacle("floor", lw.Plane())
+        linkage.add_obstacle("wall", lw.Box((0.2, 20, 20), placement=wall))
+    else:
+        shapes = [lw.Box((20, 20, 0.2), placement=lw.Pose((0, 0, -0.1))), lw.Box((0.2, 20, 20), placement=wall)]
+        linkage.add_body("crate", joint=lw.Free(), inertia=lw.Inertia.box(1e12, (20, 20, 20)), shapes=shapes)
+    # of large moments: friction turns it so slowly that steps of rk4 keep its momentum to rounding
+    linkage.add_body("ball", joint=lw.Free(), inertia=lw.Inertia.sphere(1.0, 1.0), shapes=[lw.Sphere(0.1)])
+    model = linkage.compile()
+    q = model.neutral().q.copy()
+    q[model.q_slice("ball")][:3] = 0.5, 0.0, 0.2
+    return model, q
+
+
+@pytest.mark.parametrize("integrator", ["variational", "rk4", "semi_implicit_euler"])
+@pytest.mark.parametrize(("kind", "friction"), [("obstacles", 0.0), ("obstacles", 0.1), ("crate", 0.0)])
+def test_a_floor_and_a_wall_touched_in_one_step_are_two_contacts(kind, friction, integrator):
+    """Each impulse lies in the friction cone of its own contact, and all of them change the ball's momentum."""
+    h, bounce = 0.02, 0.8
+    model, q = corner(kind)
+    v = np.zeros(model.nv)
+    v[model.v_slice("ball")][3:] = 30.0, 0.0, -20.0
+    contact = lw.Contact(friction=friction, restitution=bounce, tolerance=1e-12)
+    sim = lw.FullDynamics(model, model.state(q, v), contact=contact, integrator=integrator)
+    sensors = lw.Sensors(sim, [lw.sensors.Touch("touch", "ball")])
+    sensors.step(h)
+    given = {}
+    for point in sim.contacts:
+        side = 1.0 if point.body == "ball" else -1.0
+        normal, impulse = side * np.array(point.normal), side * np.array(point.impulse)
+        along = float(normal @ impulse)
+        which = "floor" if normal[2] > 0.5 else "wall"
+        assert kind == "crate" or point.other == which
+        assert normal == pytest.approx((0.0, 0.0, 1.0) if which == "floor" else (-1.0, 0.0, 0.0), abs=1e-6)
+        assert along > 0.0
+        assert np.linalg.norm(impulse - along * normal) <= (friction + 1e-6) * along
+        given[which] = given.get(which, 0.0) + impulse
+    assert given.keys() == {"floor", "wall"}
+    if friction == 0.0:
+        assert given["floor"] == pytest.approx((0.0, 0.0, 20.0 * (1.0 + bounce)), rel=1e-6, abs=1e-4)
+        assert given["wall"] == pytest.approx((-30.0 * (1.0 + bounce), 0.0, 0.0), rel=1e-6, abs=1e-4)
+        change = sim.state.v[model.v_slice("ball")][3:] - (30.0, 0.0, -20.0)  # it does not turn
+    else:
+        change = lw.momentum(model, sim.state).linear - (30.0, 0.0, -20.0)
+    total = given["floor"] + given["wall"]
+    assert total == pytest.approx(change, abs=1e-9 * np.linalg.norm(change))
+    pressed = sum(abs(np.dot(point.normal, point.impulse)) for point in sim.contacts)
+    assert sensors["touch"] == pytest.approx([*total / h, pressed / h], rel=1e-9, abs=1e-6)
+
+
+@pytest.mark.parametrize("make", [lw.FullDynamics, lw.AdaptiveDynamics])
+@pytest.mark.parametrize("integrator", ["variational", "rk4", "semi_implicit_euler"])
+def test_bounces_between_floor_and_ceiling_keep_their_moments(integrator, make):
+    """Σ J and Σ x × J of a step are what momentum and angular momentum changed by, and no obstacle pulls: a ball that
+    flies to and fro comes to the floor three times in a step, twice to part from it; by Euler's rule, once to each."""
+    h, gap = 0.05, 0.3
+    linkage = lw.Linkage("ball", gravity=(0, 0, 0))
+    linkage.add_obstacle("floor", lw.Plane())
+    linkage.add_obstacle("ceiling", lw.Box((50, 50, 0.1), placement=lw.Pose((0, 0, 0.25 + gap))))
+    linkage.add_body("ball", joint=lw.Free(), inertia=lw.Inertia.sphere(1.0, 0.1), shapes=[lw.Sphere(0.1)])
+    model = linkage.compile()
+    q = model.neutral().q.copy()
+    q[2] = 0.1 + 0.5 * gap
+    contact = lw.Contact(friction=0.0, restitution=0.9, tolerance=1e-12)
+    start = model.state(q, [0.0, 0.0, 0.0, 5.0, 0.0, -40.0])
+    sim = make(model, start, contact=contact, integrator=integrator)
+    before = lw.momentum(model, sim.state)
+    sim.step(h)
+    after = lw.momentum(model, sim.state)
+    impulses = np.array([point.impulse for point in sim.contacts])
+    moments = np.cross([point.point for point in sim.contacts], impulses)
+    assert {point.other for point in sim.contacts} == {"floor", "ceiling"}
+    assert all(np.dot(point.impulse, point.normal) > 0.0 for point in sim.contacts)
+    assert all(point.normal[2] == (1.0 if point.other == "floor" else -1.0) for point in sim.contacts)
+    scale = np.abs(impulses).sum()  # of points within a metre
+    assert after.linear - before.linear == pytest.approx(impulses.sum(axis=0), abs=1e-9 * scale)
+    assert after.angular - before.angular == pytest.approx(moments.sum(axis=0), abs=1e-9 * scale)
+
+
 def test_a_body_that_spins_on_a_floor_does_not_sink():
     """Forces of inertia half way through the step (12) are part of what contacts are solved for: no speed is left."""
     linkage = lw.Linkage("spinning")

@@ -10,7 +10,7 @@ import numpy as np
 from linkwork.core.bundles import Float1, Float2, Int1, Int2
 from linkwork.core.jit import inlined, routine
 from linkwork.spatial.memory import add_to6, load3, load6, store3, store6
-from linkwork.spatial.rotations import ZERO3, dot3, sub3
+from linkwork.spatial.rotations import ZERO3, add3, dot3, scale3, sub3
 from linkwork.spatial.vectors import ZERO6, dot6, join
 
 # columns of ids
@@ -21,6 +21,7 @@ ALONG, PARTS, AIMED, DIRECTED, PATCH, DATA = 13, 16, 19, 21, 22, 23
 ISOTROPIC, ELLIPSE, HU = 0.0, 1.0, 2.0  # laws of friction, in DIRECTED
 # columns of `parted`, behind point, normal and gap
 SUMMED, PARTED_DATA = 7, 13
+SAME_WAY = 0.9  # least cosine between normals of contacts of which one takes over what the other gave
 SAME_POINT = 0.1  # of the size of a shape: how far a contact point may wander on its body and be the same contact
 COUNT, NEEDED, OLD, PARTED, OLD_PARTED = range(5)
 KEY_BITS = 31  # bits of a key for the second of two shapes
@@ -47,7 +48,9 @@ class Contacts(NamedTuple):
     old_at: Float2  # (c, 7)  point and normal in the world, gap
     # What gave impulses in an early part of this step and is far apart in the last one.
     parted_ids: Int2  # (c, 4)
-    parted: Float2  # (c, 13)  point, normal and gap when it was last listed, and `summed`
+    # (c, 13)  point, normal and gap when it was last listed, and `summed`; of a pair that parted several times the mean of
+    # its points, weighted by impulses
+    parted: Float2
     order: Int2  # (2, c)  while they are sorted: keys, and the places that they come from
     spare: Float1  # (23,)   and the numbers of one of them
     table: Int1  # (t,)    pair of shapes → first old contact, open addressing, t a power of two above 2c
@@ -115,8 +118,16 @@ def same_pair(a, i, b, j):
 
 
 @inlined
-def same_bodies(a, i, b, j):
-    return a[i, BODY_A] == b[j, BODY_A] and a[i, BODY_B] == b[j, BODY_B]
+def may_take_over(contacts, i, k):
+    """Whether contact i of other shapes may take what old contact k gave: of the same two bodies, or of the same body and
+    shape of the world, as all obstacles are body -1; and with nearly the same normal, so that floor and wall of one body
+    stay two contacts."""
+    ids, old = contacts.ids, contacts.old_ids
+    if ids[i, BODY_A] != old[k, BODY_A] or ids[i, BODY_B] != old[k, BODY_B]:
+        return False
+    if ids[i, BODY_B] < 0 and ids[i, SHAPE_B] != old[k, SHAPE_B]:
+        return False
+    return dot3(load3(contacts.data, i, NORMAL), load3(contacts.old_at, k, NORMAL)) > SAME_WAY
 
 
 @inlined
@@ -196,16 +207,16 @@ def forget_sums(contacts):
 @routine
 def carry_sums(contacts):
     """After a new list was made within a step: what the old contacts gave so far goes to the nearest contact of the same
-    shapes, or else of the same bodies; what has left all of these has parted. False where there is no room for that."""
+    shapes, or else of one that may take it over; what has left all of these has parted. False where there is no room."""
     for k in range(contacts.number[OLD]):
         summed = load6(contacts.old_summed, k, 0)
         if dot6(summed, summed) == 0.0:
             continue
         best, least, is_same = -1, math.inf, False
         for i in range(contacts.number[COUNT]):
-            if not same_bodies(contacts.ids, i, contacts.old_ids, k):
-                continue
             same = same_pair(contacts.ids, i, contacts.old_ids, k)
+            if not same and not may_take_over(contacts, i, k):
+                continue
             d = sub3(load3(contacts.data, i, LOCAL), load3(contacts.old_local, k, 0))
             if (same and not is_same) or (same == is_same and dot3(d, d) < least):
                 best, least, is_same = i, dot3(d, d), same
@@ -235,7 +246,7 @@ def part(contacts, k, summed):
 @inlined
 def unite_parted(contacts):
     """Before a new list: what has parted since the last one stays so, whatever becomes of the new one. It joins what has
-    parted before of the same shapes, so that no more part in a step than there are pairs."""
+    parted before of the same shapes (`join_parted`), so that no more part in a step than there are pairs."""
     ids, parted = contacts.parted_ids, contacts.parted
     listed = contacts.number[OLD_PARTED]
     for k in range(listed, contacts.number[PARTED]):
@@ -244,7 +255,7 @@ def unite_parted(contacts):
             if same_pair(ids, i, ids, k):
                 to = i
         if to < listed:
-            add_to6(parted, to, SUMMED, load6(parted, k, SUMMED))
+            join_parted(parted, to, k)
             continue
         for c in range(IDS):
             ids[listed, c] = ids[k, c]
@@ -252,6 +263,28 @@ def unite_parted(contacts):
             parted[listed, e] = parted[k, e]
         listed += 1
     contacts.number[PARTED], contacts.number[OLD_PARTED] = listed, listed
+
+
+@inlined
+def join_parted(parted, to, k):
+    """Row `to` takes the impulse of row k, which parted later, and its normal and gap. Its point is the mean of both,
+    weighted by the lengths of their impulses: the moment of the sum is that of both where these are parallel. A part that
+    is taken back afterwards takes its impulse back, and leaves the point."""
+    earlier, later = given(parted, to), given(parted, k)
+    x, y = load3(parted, to, POINT), load3(parted, k, POINT)
+    share = later / (earlier + later) if earlier > 0.0 else 1.0
+    store3(parted, to, POINT, add3(x, scale3(share, sub3(y, x))))
+    store3(parted, to, NORMAL, load3(parted, k, NORMAL))
+    parted[to, GAP] = parted[k, GAP]
+    add_to6(parted, to, SUMMED, load6(parted, k, SUMMED))
+
+
+@inlined
+def given(parted, i):
+    """The length of the impulse of all parts [N·s]."""
+    s = load6(parted, i, SUMMED)
+    impulse = s[0] + s[3], s[1] + s[4], s[2] + s[5]
+    return math.sqrt(dot3(impulse, impulse))
 
 
 @inlined

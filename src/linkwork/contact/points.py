@@ -25,7 +25,8 @@ class ContactPoint:
     body, other: names; other may be an obstacle or "world". point [m], normal from other to body, in the world.
     gap: distance, negative where they overlap [m]. impulse [N·s] on body in the last step, and that per time: force [N].
     state: "apart", "sticking" or "sliding". What bounced early in a step and is far away at its end is "apart", with the
-        point, normal and gap of the moment when it was last near.
+        point, normal and gap of the moment when it was last near; where that was several times in the step, with the sum of
+        its impulses, and with the mean of its points, weighted by the lengths of these.
     """
 
     body: str

@@ -79,7 +79,7 @@ class ContactLines:
 
 
 class ContactEvent(NamedTuple):
-    """A pair that begins to press on each other between two frames, or ceases to."""
+    """A pair that begins to press on each other between two frames, or ceases to: each frame shows the step before it."""
 
     frame: int  # the first frame at which it is so
     time: float  # [s]
@@ -145,9 +145,11 @@ def contact_table(recording: Recording) -> dict[str, NDArray[Any]]:
 
 
 def contact_events(recording: Recording) -> list[ContactEvent]:
-    """Pairs that begin to press or cease to, frame by frame. Where a pair touches between two frames only, none is seen."""
-    frames, (ids, _) = rows_between(recording, 0, len(recording))
-    pressing = ids[:, points.STATE] > 0
+    """Pairs that begin to press or cease to, frame by frame; what bounced in the step before a frame pressed in it, though
+    it is apart at its end. Where a pair touches in other steps between two frames only, none is seen."""
+    frames, (ids, numbers) = rows_between(recording, 0, len(recording))
+    impulse = numbers[:, points.IMPULSE : points.IMPULSE + 3]
+    pressing = np.einsum("ij,ij->i", impulse, numbers[:, points.NORMAL : points.NORMAL + 3]) > 0.0
     pairs = np.unique(np.column_stack([frames, ids[:, :2]])[pressing], axis=0)
     found: list[ContactEvent] = []
     before: set[tuple[int, int]] = set()

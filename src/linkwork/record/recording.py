@@ -237,7 +237,8 @@ class Recording:
         return contact_table(self)
 
     def contact_events(self) -> list[ContactEvent]:
-        """When pairs began to press on each other and when they parted, as far as frames show it."""
+        """When pairs began to press on each other and when they parted, as far as frames show it: each holds the step
+        before it, with bounces early in it."""
         from linkwork.record.contacts import contact_events
 
         return contact_events(self)

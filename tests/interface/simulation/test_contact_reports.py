@@ -119,6 +119,40 @@ def test_damaged_checkpoints_are_refused():
     assert np.array_equal(sim.state.q, before.q)
 
 
+def bounced(height):
+    """A ball that a step of 50 ms took from above the floor and back up."""
+    model, state = ball(height)
+    sim = lw.FullDynamics(
+        model,
+        lw.State(state.q, np.array([0.0, 0.0, 0.0, 0.0, 0.0, -20.0])),
+        contact=lw.Contact(restitution=0.5),
+        integrator="variational",
+    )
+    sim.step(0.05)
+    return sim
+
+
+def test_checkpoints_whose_lists_of_contacts_have_other_lengths_are_refused():
+    """A contact that is listed is not one that has parted, nor the reverse, and one that has parted gave an impulse."""
+    model, state = ball()
+    resting, left = lw.FullDynamics(model, state, contact=lw.Contact()), bounced(0.3)
+    resting.advance(1e-3, 10)
+    assert [point.state for point in resting.contacts + left.contacts] == ["sticking", "apart"]
+    names = ("contact_states", "contact_impulses")
+    saved = resting.checkpoint()
+    shorter = {name: saved[name][:-1] for name in names}
+    saved = left.checkpoint()
+    longer = {name: np.zeros((1, *saved[name].shape[1:]), dtype=saved[name].dtype) for name in names}
+    nothing = {"contact_sums": np.zeros_like(saved["contact_sums"])}
+    for sim, damage in ((resting, shorter), (left, longer), (left, nothing)):
+        saved, before = sim.checkpoint(), sim.contacts
+        with pytest.raises(lw.StateError, match="its contacts do not fit"):
+            sim.restore({**saved, **damage})
+        assert sim.contacts == before
+        sim.restore(saved)
+        assert sim.contacts == before
+
+
 def test_contacts_say_who_touches_where():
     model, state = ball()
     sim = lw.FullDynamics(model, state, contact=lw.Contact())

@@ -269,11 +269,16 @@ class ContactState:
         }
 
     def fits(self, saved: Saved) -> bool:
-        """Whether bodies and shapes exist, and there are as many contacts as the counts and the other arrays say."""
+        """Whether bodies and shapes exist, and there are as many contacts as the counts and the other arrays say. How many
+        are listed is nowhere counted: their shapes have a size; those that have parted have none, and gave an impulse."""
         ids, known = saved["contact_ids"], saved["known_contacts"].shape[0]
+        listed, data = len(saved["contact_states"]), saved["contact_data"]
         shapes = self.finder.table.kind.shape[0] if self.finder is not None else 0
         return (
-            len(saved["contact_states"]) <= len(ids)
+            listed <= len(ids)
+            and bool((data[:listed, cl.SIZE] > 0.0).all())
+            and not data[listed:, cl.SUMMED :].any()
+            and bool((saved["contact_sums"][listed:, :3] != 0.0).any(axis=1).all())
             and bool((ids[:, :2] < self.model.n_bodies).all())
             and bool(((ids[:, 2:] >= 0) & (ids[:, 2:] < shapes)).all())
             and known <= ca.MOST_RECENT
