@@ -2,10 +2,11 @@
 
     python benchmarks/against.py OTHER [CASE ...] [--rounds N] [--cores N]
 
-OTHER is the folder of a checkout with sources in `src`, say `git worktree add ../before v0.2.0`; both run in this Python
-with its packages. A ratio is the median over rounds of (this one's processor time / the other's), with quartiles: above 1
-this one is slower. Cases are those that a change of the step, of contact or of the region must not slow down; each uses
-calls that both versions know, or is left out with the reason. With `--cores` cases run beside each other, each on one core.
+OTHER is the folder of a checkout with sources in `src`, say of `git worktree add --detach ../before main`; both run in
+this Python with its packages. A ratio is the median over rounds of (this one's processor time / the other's), with
+quartiles: above 1 this one is slower. Cases are those that a change of the step, of contact or of the region must not
+slow down; each uses calls that both versions know, or is left out with the reason. With `--cores` cases run beside each
+other, each on one core.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ def steps_of(model_name: str, size: int, integrator: str) -> Call:
     return from_the_start(lw.FullDynamics(model, state, integrator=integrator), 1e-3, 50)
 
 
-def standing_humanoid(**options: Any) -> Any:
+def humanoid_on_floor() -> Call:
     import linkwork as lw
 
     linkage = lw.library.humanoid()
@@ -68,11 +69,7 @@ def standing_humanoid(**options: Any) -> Any:
     model = linkage.compile()
     q = model.neutral().q
     q[2] = 1.0
-    return lw.FullDynamics(model, model.state(q), contact=lw.Contact(friction=0.8), **options)
-
-
-def humanoid_on_floor() -> Call:
-    return from_the_start(standing_humanoid(), 1e-3, 600)
+    return from_the_start(lw.FullDynamics(model, model.state(q), contact=lw.Contact(friction=0.8)), 1e-3, 600)
 
 
 def chain_and_peg() -> Any:

@@ -1,4 +1,4 @@
-"""Contact of the linkage that moves: what the search gets of the region, and the metrics of contact.
+"""Contact of the linkage that moves: what the search is given of the region, and contact forces that act on the metrics.
 
 The search has volumes on the same assembly tree as the region. Active nodes are open; everything below them is rigid, with
 volumes and places that stay as they were when it became so.
