@@ -1,88 +1,51 @@
-"""Compiled kernels on disk, valid as long as no source file that they draw on changes.
+"""Compiled kernels on disk, each in a file whose name says what it is made of.
 
-Numba's own cache looks only at the file of the kernel itself, but kernels inline functions of other files. The stamp used
-here covers every file of the package that the kernel's module imports, and those import: an edit in any of them retires
-the cached code, an edit elsewhere does not. It also covers what else changes the code and Numba does not look at: bounds
-checking, and which parts of Numba are exchanged.
+The name holds the digest of the kernel's content (`content`), of the types it is called with, of the processor and of what
+else changes its code. So a file is valid for ever: an edit that does not change what a kernel is made of leaves it where
+it is, one that is taken back finds the code of before, and checkouts and branches share what they have in common. Of each
+kernel the files used last are kept.
 
-Sources that were edited after this process began are not those that it compiles: kernels that draw on them are neither
-read from the cache nor kept in it, by this process.
-
-Nothing touches the disk before a kernel is called for the first time. If this Numba keeps its cache otherwise than
-expected, there is none, with a LinkworkWarning: stale code would be worse than slow code.
+Nothing touches the disk before a kernel is called for the first time.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 import pickle
 import re
-import time
+import sys
+import uuid
 import warnings
 from collections.abc import Callable
-from functools import cache, cached_property, partial
+from contextlib import suppress
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
+import llvmlite
 import llvmlite.binding as llvm
 import numba
-from numba.core import caching, config
+from numba.core import config
+from numba.core.compiler import CompileResult
+from numba.core.serialize import dumps
 
-from linkwork.core.cache_folder import locators
+from linkwork.core.cache_folder import SUFFIX, kernel_folder
+from linkwork.core.content import PACKAGE, content_of
 from linkwork.core.numba_patches import patches_wanted
 from linkwork.core.shipped_kernels import load_shipped, shipped_folder
 from linkwork.errors import LinkworkWarning
 
-PACKAGE = Path(__file__).parents[1]  # the folder of the package
-IMPORT = re.compile(r"^\s*(?:from|import) (linkwork[\w.]*)(?: import (\([^)]*\)|[^\n#]*))?", re.MULTILINE)
 KERNEL = re.compile(rb"^@(kernel|routine|inlined|intrinsic)\b|reader\(", re.MULTILINE)
-
-Stamp = tuple[tuple[str, int, int], ...]
-BEGAN = time.time_ns()  # when sources were imported, or before
+MOST_KEPT = 32  # files of one kernel: some versions, each for some processors and settings; the oldest go
 
 
-@cache
-def _imports(name: str) -> tuple[Path, frozenset[str]] | None:
-    """File of a module of this package and the modules it imports; None for a name that is not a module."""
-    file = PACKAGE.joinpath(*name.split(".")[1:])
-    path = file / "__init__.py" if file.is_dir() else file.with_suffix(".py")
-    if not path.is_file():
-        return None
-    found = set()
-    for module, names in IMPORT.findall(path.read_text(encoding="utf-8")):
-        found |= {module, *(f"{module}.{word}" for word in re.findall(r"\w+", names))}
-    return path, frozenset(found)
-
-
-@cache
-def source_stamp(module: str) -> Stamp:
-    """Name, size and modification time of the module's file and of every file of the package that it draws on."""
-    files: dict[str, Path] = {}
-    seen, waiting = {module}, [module]
-    while waiting:
-        found = _imports(waiting.pop())
-        if found is not None:
-            files[str(found[0].relative_to(PACKAGE))] = found[0]
-            waiting += found[1] - seen
-            seen |= found[1]
-    stats = ((name, files[name].stat()) for name in sorted(files))
-    return tuple((name, st.st_size, st.st_mtime_ns) for name, st in stats)
-
-
-def is_edited(stamp: Stamp) -> bool:
-    """Whether a source was edited since this process began; files from the future are not, their clock is another one."""
-    now = time.time_ns()
-    return any(BEGAN < changed <= now for _, _, changed in stamp)
-
-
-def kernel_stamp(module: str) -> Stamp:
-    """The stamp of the sources, with the settings that change the code made of them."""
-    checked = int(bool(getattr(config, "BOUNDSCHECK", 0)))
-    return (
-        *source_stamp(module),
-        ("bounds checked", checked, 0),
-        ("parts exchanged: " + " ".join(patches_wanted()), 0, 0),
-    )
+def settings() -> tuple[Any, ...]:
+    """What changes the code that is made of a kernel, beside its content and the processor."""
+    optimizing = tuple(getattr(config, name, None) for name in ("OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE"))
+    checked = bool(getattr(config, "BOUNDSCHECK", 0))
+    versions = (sys.version_info[:2], numba.__version__, llvmlite.__version__)
+    return (*versions, *optimizing, checked, patches_wanted())
 
 
 @cache
@@ -95,9 +58,7 @@ def kernel_digest() -> str:
         is_inside = not path.relative_to(PACKAGE).parts[0].startswith(("_benchmarks", "_examples"))
         if is_inside and KERNEL.search(text):
             digest.update(str(path.relative_to(PACKAGE).as_posix()).encode() + b"\0" + text + b"\0")
-    checked = int(bool(getattr(config, "BOUNDSCHECK", 0)))
-    settings = ("bounds", checked, "parts", patches_wanted(), "optimized", getattr(config, "OPT", ""))
-    digest.update(repr(settings).encode())
+    digest.update(repr(settings()).encode())
     return digest.hexdigest()[:16]
 
 
@@ -135,70 +96,89 @@ UNREADABLE = (
 )
 
 
-class _StampedImpl(caching.CompileResultCacheImpl):
-    def __init__(self, py_func: Callable[..., Any]):
-        self._locator_classes = locators()
-        super().__init__(py_func)
-        self._locator.get_source_stamp = partial(kernel_stamp, py_func.__module__)
-
-
-class _StampedCache(caching.FunctionCache):
-    _impl_class = _StampedImpl
-
-
 class KernelCache:
     """What a kernel's dispatcher asks for compiled code."""
 
     def __init__(self, function: Callable[..., Any]):
         self.function = function
+        self._is_on = True
 
     @cached_property
-    def files(self) -> Any:
-        """Numba's cache with our stamp; its empty cache where that cannot be had."""
-        stamp = kernel_stamp(self.function.__module__)
-        if is_edited(stamp):
-            return caching.NullCache()
-        try:
-            files = _StampedCache(self.function)
-            used = files._cache_file._source_stamp
-        except RuntimeError:  # Numba found no folder it may write to
-            return caching.NullCache()
-        except AttributeError as error:
-            used, reason = None, str(error)
-        else:
-            reason = "it uses another stamp"
-        if used == stamp:
-            return files
-        warnings.warn(
-            f"Numba {numba.__version__} keeps compiled code otherwise than Linkwork knows it ({reason}). "
-            "Kernels are compiled anew in every process.",
-            LinkworkWarning,
-            stacklevel=2,
-        )
-        return caching.NullCache()
+    def content(self) -> str:
+        return content_of(self.function, settings())
+
+    @cached_property
+    def name(self) -> str:
+        """With which the names of all files of this kernel begin."""
+        said = f"{self.function.__module__}.{self.function.__qualname__}"
+        return re.sub(r"[^\w.]", "", said.replace("linkwork.", ""))[-100:]
 
     @property
-    def cache_path(self) -> str | None:
-        return self.files.cache_path
+    def cache_path(self) -> str:
+        return str(kernel_folder())
+
+    def path(self, signature: Any, codegen: Any) -> Path:
+        """The file of the code for these types and this processor."""
+        said = repr((self.content, self.function.__qualname__, signature, codegen.magic_tuple()))
+        return kernel_folder() / f"{self.name}-{hashlib.sha256(said.encode()).hexdigest()[:32]}{SUFFIX}"
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         shipped = load_shipped(shipped_folder(kernel_digest), self.function, signature, target_context)
-        if shipped is not None:
+        if shipped is not None or not self._is_on:
             return shipped
+        target_context.refresh()
+        path = None
         try:
-            return self.files.load_overload(signature, target_context)
-        except UNREADABLE:  # damaged, or of types that have other names since: as if nothing were kept
-            self.files.flush()
+            path = self.path(signature, target_context.codegen())
+            kept = path.read_bytes()
+            os.utime(path)
+        except OSError:
+            return None
+        except UNREADABLE as error:
+            return self._give_up(error)
+        try:
+            return CompileResult._rebuild(target_context, *pickle.loads(kept))
+        except UNREADABLE:  # damaged: as if nothing were kept
+            with suppress(OSError):
+                path.unlink()
             return None
 
     def save_overload(self, signature: Any, data: Any) -> None:
-        self.files.save_overload(signature, data)
+        if not self._is_on or data.library.has_dynamic_globals:
+            return
+        try:
+            path, code = self.path(signature, data.codegen), dumps(data._reduce())
+        except UNREADABLE as error:
+            self._give_up(error)
+            return
+        with suppress(OSError):  # a folder that cannot be written to: compiled anew in each process
+            path.parent.mkdir(parents=True, exist_ok=True)
+            made = path.with_suffix(f".{uuid.uuid4().hex[:16]}")
+            made.write_bytes(code)
+            made.replace(path)
+            self._drop_oldest()
+
+    def _drop_oldest(self) -> None:
+        files = sorted(kernel_folder().glob(f"{self.name}-*{SUFFIX}"), key=lambda file: file.stat().st_mtime)
+        for file in files[:-MOST_KEPT]:
+            file.unlink()
+
+    def _give_up(self, error: Exception) -> None:
+        """If this Numba keeps compiled code otherwise, there is no cache: stale code would be worse than slow code."""
+        self._is_on = False
+        warnings.warn(
+            f"Numba {numba.__version__} keeps compiled code otherwise than Linkwork knows it ({error}). "
+            "Kernels are compiled anew in every process.",
+            LinkworkWarning,
+            stacklevel=3,
+        )
 
     def enable(self) -> None:
-        self.files.enable()
+        self._is_on = True
 
     def disable(self) -> None:
-        self.files.disable()
+        self._is_on = False
 
     def flush(self) -> None:
-        self.files.flush()
+        for file in kernel_folder().glob(f"{self.name}-*{SUFFIX}"):
+            file.unlink(missing_ok=True)

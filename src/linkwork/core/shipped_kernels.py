@@ -23,7 +23,8 @@ from typing import Any
 
 import llvmlite.binding as llvm
 import numba
-from numba.core import caching, config
+from numba.core import config
+from numba.core.compiler import CompileResult
 
 from linkwork.errors import LinkworkWarning
 
@@ -86,8 +87,7 @@ def load_shipped(folder: Path | None, function: Callable[..., Any], signature: A
         return None
     try:
         target_context.refresh()
-        read: Any = caching.CompileResultCacheImpl.rebuild  # as from Numba's own cache; it uses nothing of its object
-        return read(None, target_context, pickle.loads(path.read_bytes()))
+        return CompileResult._rebuild(target_context, *pickle.loads(path.read_bytes()))
     except Exception as error:
         warnings.warn(
             f"{path} holds no compiled kernel that this Numba can read ({error}). It is compiled anew; reinstall "
@@ -103,12 +103,9 @@ def pack(kernels: Iterable[Any], folder: Path) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     count = 0
     for dispatcher in kernels:
-        if not dispatcher.overloads:
-            continue
-        file = dispatcher._cache.files._cache_file
-        for key, name in file._load_index().items():
-            if key[0] in dispatcher.overloads:
-                code = Path(file._data_path(name)).read_bytes()
-                (folder / file_name(dispatcher.py_func, key[0])).write_bytes(code)
+        for signature, compiled in dispatcher.overloads.items():
+            kept = dispatcher._cache.path(signature, compiled.codegen)
+            if kept.is_file():
+                (folder / file_name(dispatcher.py_func, signature)).write_bytes(kept.read_bytes())
                 count += 1
     return count

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import shutil
 import subprocess
 import sys
@@ -13,8 +14,9 @@ from numba.core.errors import TypingError
 from tests.helpers.compiled_elsewhere import assert_same_results, environment, run_every_kernel
 
 import linkwork as lw
+from linkwork.core import jit
+from linkwork.core.content import drawn_on
 from linkwork.core.jit import kernel
-from linkwork.core.kernel_cache import source_stamp
 from linkwork.core.messages import notice
 from linkwork.core.messages.notice import TEXT
 from linkwork.spatial.simd import prefetch, splat, vload, vstore
@@ -194,66 +196,64 @@ def hits_and_misses(env) -> tuple[int, int]:
     return hits, misses
 
 
-def test_cache_is_kept_until_a_file_that_the_kernel_draws_on_changes(tmp_path):
-    """`order_depth_first` is compiled in linkwork/model/compile/order.py, which draws on core/jit.py, not on spatial/."""
+def test_a_kernel_is_compiled_anew_where_its_own_code_changes_and_nowhere_else(tmp_path):
+    """`order_depth_first`: comments and lines of its file, subroutines of others and messages leave what was compiled."""
     copy = tmp_path / "source" / "linkwork"
     shutil.copytree(package(), copy, ignore=shutil.ignore_patterns("__pycache__"))
     env = environment(tmp_path / "cache", copy.parent)
     assert hits_and_misses(env) == (0, 1)
     assert hits_and_misses(env) == (1, 0)
-    drawn_on = {name for name, _, _ in source_stamp("linkwork.model.compile.order")}
-    assert {"model/compile/order.py", "core/jit.py", "core/kernel_cache.py"} <= drawn_on
-    assert "spatial/vectors.py" not in drawn_on
 
-    def think_in(name):
-        with (copy / name).open("a") as file:
-            file.write("\n# a thought\n")
+    def edit(name, before, after):
+        text = (copy / name).read_text(encoding="utf-8")
+        assert before in text
+        (copy / name).write_text(text.replace(before, after, 1), encoding="utf-8")
 
-    think_in("spatial/vectors.py")
-    (copy / "model" / "newcomer.py").write_text("")
-    assert hits_and_misses(env) == (1, 0)  # edits elsewhere leave the compiled code as it is
-    for name in ("model/compile/order.py", "core/compiling.py"):  # its own file, and one that it draws on
-        think_in(name)
-        assert hits_and_misses(env) == (0, 1), name
-        assert hits_and_misses(env) == (1, 0), name
+    edit("spatial/rotations.py", "a[1] * b[2] - ", "a[1] * b[2] + ")
+    edit("errors.py", "class LinkworkWarning", "NEW = 1\n\n\nclass LinkworkWarning")
+    edit("model/compile/order.py", "@kernel\n", "# a thought\n\n\n@kernel\n")
+    assert hits_and_misses(env) == (1, 0)
+    edit("model/compile/order.py", "order[count] = i", "order[count] = i + 0")
+    assert hits_and_misses(env) == (0, 1)
+    edit("model/compile/order.py", "order[count] = i + 0", "order[count] = i")
+    assert hits_and_misses(env) == (1, 0)  # the code of before is still there
+    edit("core/jit.py", '"nsz", ', "")  # how anything is compiled
+    assert hits_and_misses(env) == (0, 1)
 
 
-def test_a_kernel_draws_on_everything_that_is_inlined_into_it():
-    """What kernels of other files call is found over any number of imports; what imports them is not."""
-    drawn_on = {name for name, _, _ in source_stamp("linkwork.simulation.stepping.trees.euler")}
-    assert {
-        "simulation/stepping/driver.py",
-        "simulation/integrators/euler.py",
-        "simulation/loading/accelerate.py",
-        "dynamics/aba.py",
-        "model/kernels/joint_kernels.py",
-        "spatial/vectors.py",
-        "spatial/rotations.py",
-        "core/jit.py",
-    } <= drawn_on
-    assert not {name for name in drawn_on if name.startswith(("adaptive/", "full/", "scene/", "cli/"))}
+def test_a_kernel_draws_on_everything_that_is_compiled_into_it():
+    """What it calls is found over any number of files; what it does not call is not, though it stands beside it."""
+    from linkwork.simulation.stepping.trees import euler
+
+    modules = {name.rpartition(".")[0] for kernel in kernels_in(euler) for name in drawn_on(kernel.py_func)}
+    assert {"linkwork.dynamics.aba", "linkwork.spatial.vectors", "linkwork.spatial.rotations"} <= modules
+    assert not {x for x in modules if x.startswith(("linkwork.adaptive", "linkwork.full", "linkwork.errors"))}
 
 
 @pytest.mark.parametrize(
-    ("kernel", "apart"),
+    ("module", "apart"),
     [
-        (
-            "adaptive.dynamics.with_contact",
-            ("contact/broad_phase.py", "contact/narrow_phase.py", "contact/near_world.py"),
-        ),
+        ("adaptive.dynamics.with_contact", ("contact.broad_phase", "contact.narrow_phase", "contact.near_world")),
         (
             "simulation.contact_step.driver",
-            ("simulation/constrained/loop_forces.py", "loops/forces.py", "contact/near_world.py"),
+            ("simulation.constrained.loop_forces", "loops.forces", "contact.near_world"),
         ),
-        ("simulation.stepping.loops.euler", ("simulation/constrained/loop_forces.py", "loops/frames.py")),
+        ("simulation.stepping.loops.euler", ("simulation.constrained.loop_forces", "loops.forces")),
     ],
 )
-def test_a_kernel_does_not_draw_on_those_that_it_calls_by_their_address(kernel, apart):
+def test_a_kernel_does_not_draw_on_those_that_it_calls_by_their_address(module, apart):
     """The search, and forces of loops, are kernels of their own; who measures how far bodies went does not search."""
-    package_files = {name for name, _, _ in source_stamp(f"linkwork.{kernel}")}
-    assert f"{kernel.replace('.', '/')}.py" in package_files
-    assert not package_files & set(apart)
-    assert all((package() / name).is_file() for name in apart)
+    found = kernels_in(importlib.import_module(f"linkwork.{module}"))
+    assert found
+    modules = {name.split(".<locals>")[0].rpartition(".")[0] for kernel in found for name in drawn_on(kernel.py_func)}
+    assert f"linkwork.{module}" in modules
+    for other in apart:
+        importlib.import_module(f"linkwork.{other}")
+        assert f"linkwork.{other}" not in modules
+
+
+def kernels_in(module):
+    return [x for x in vars(module).values() if x in jit.kernels and x.py_func.__module__ == module.__name__]
 
 
 # ------------------------------------------------------------------------------------------------------------ announcement

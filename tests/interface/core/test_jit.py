@@ -1,19 +1,21 @@
 """How kernels are compiled: their subroutines, the stamp of their cache, and what happens without Numba's private parts."""
 
-import importlib
-import pickle
+import json
 import subprocess
 import sys
+import time
 import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
-from numba.core import caching, codegen, config
+from numba.core import codegen, config
+from numba.core.compiler import CompileResult
 from tests.helpers.compiled_elsewhere import assert_same_results, environment, run_every_kernel
 
 import linkwork
 from linkwork.core import jit, kernel_cache, numba_patches
+from linkwork.core.content import content_of
 from linkwork.core.numba_patches import pipelines
 from linkwork.errors import LinkworkWarning
 
@@ -24,124 +26,164 @@ DECORATORS = ("@kernel", "@routine", "@inlined")
 # ------------------------------------------------------------------------------------------------------------------- cache
 
 
-@pytest.mark.parametrize("rest", [b"", b"damaged", b"cbuiltins\nNotThere\n."])
-def test_an_index_that_cannot_be_read_is_as_none(rest, monkeypatch, tmp_path):
-    """Damaged, or of types that have other names since: the kernel is compiled anew and kept again."""
-    monkeypatch.setattr(kernel_cache, "locators", lambda: [_Here])
-    monkeypatch.setattr(_Here, "folder", tmp_path, raising=False)
+@pytest.fixture
+def folder(monkeypatch, tmp_path):
+    """Where kernels are kept in this test, instead of the folder of the user."""
+    monkeypatch.setattr(kernel_cache, "kernel_folder", lambda: tmp_path)
     monkeypatch.setattr(kernel_cache, "load_shipped", lambda *given: None)
-    first = jit.kernel(_doubled)
-    assert first(2.0) == 4.0
-    (index,) = tmp_path.glob("*.nbi")
-    kept = index.read_bytes()
-    version = pickle.dumps(pickle.loads(kept), protocol=-1)
-    index.write_bytes(version + rest)
-    again = jit.kernel(_doubled)
-    assert again(2.0) == 4.0
-    assert index.read_bytes() == kept
+    return tmp_path
+
+
+def compiled_anew(function) -> bool:
+    """Whether a new kernel of this function compiles when it is called, with what is kept on disk."""
+    made = jit.kernel(function)
+    try:
+        function_of_python = function(2.0)
+        assert made(2.0) == function_of_python
+        return bool(made.stats.cache_misses)
+    finally:
+        jit.kernels.remove(made)
+
+
+@pytest.mark.parametrize("rest", [b"", b"damaged", b"cbuiltins\nNotThere\n."])
+def test_a_file_that_cannot_be_read_is_as_none(rest, folder):
+    """Damaged, or of types that have other names since: the kernel is compiled anew and kept again."""
+    assert compiled_anew(_doubled)
+    (file,) = folder.glob("*.nbc")
+    file.write_bytes(rest)
+    assert compiled_anew(_doubled)
+    assert not compiled_anew(_doubled)
 
 
 def _doubled(x):
     return 2.0 * x
 
 
-class _Here(caching._CacheLocator):
-    """Keeps compiled code in a folder of the test."""
-
-    @classmethod
-    def from_function(cls, py_func, py_file):
-        return cls()
-
-    def get_cache_path(self):
-        return str(self.folder)
-
-    def get_source_stamp(self):
-        return 0
-
-    def get_disambiguator(self):
-        return "here"
-
-    def ensure_cache_path(self):
-        self.folder.mkdir(exist_ok=True)
+def function_from(text: str, **names):
+    """The function `f` of some lines, as a module of tests would have it."""
+    space = {"__name__": __name__, **names}
+    exec(text, space)
+    return space["f"]
 
 
-def test_the_stamp_covers_every_file_a_kernel_draws_on():
-    name = "linkwork.dynamics.aba"
-    stamped = {entry[0] for entry in kernel_cache.source_stamp(name)}
-    drawn = (
-        "dynamics/aba.py",
-        "model/kernels/joint_kernels.py",
-        "spatial/rotations.py",
-        "core/jit.py",
-        "model/layout.py",
-    )
-    for part in drawn:
-        assert str(Path(part)) in stamped
-    assert not any(entry.startswith(("cli", "scene", "importers")) for entry in stamped)
+def content_from(text: str, **names) -> str:
+    return content_of(function_from(text, **names))
+
+
+PLAIN = "def f(x):\n    return g(x) + K"
+SAME = [
+    "# a comment\n\n\n" + PLAIN,
+    'def f(x):\n    """A docstring."""\n    return g(x) + K  # and why',
+    "UNUSED = 7\n" + PLAIN,
+]
+OTHER = ["def f(x):\n    return g(x) - K", "def f(x, y=1):\n    return g(x) + K", "def f(x):\n    return g(x) + 2.0"]
+
+
+def test_the_content_of_a_kernel_is_its_code_and_all_that_the_code_draws_on():
+    first, second = (jit.routine(function_from(f"def f(x):\n    return {k} * x")) for k in (2.0, 3.0))
+    before = content_from(PLAIN, g=first, K=1.0)
+    assert {content_from(text, g=first, K=1.0) for text in SAME} == {before}
+    assert before not in {content_from(text, g=first, K=1.0) for text in OTHER}
+    assert content_from(PLAIN, g=second, K=1.0) != before  # another subroutine
+    assert content_from(PLAIN, g=first, K=1) != before  # a number of another type
+    assert content_from(PLAIN, g=first, K=np.array([1.0])) != content_from(PLAIN, g=first, K=np.array([2.0]))
+    deep = [jit.routine(function_from("def f(x):\n    return h(x)", h=g)) for g in (first, second)]
+    assert content_from(PLAIN, g=deep[0], K=1.0) != content_from(PLAIN, g=deep[1], K=1.0)
+
+
+def test_two_functions_of_one_factory_count_by_what_they_close_over_and_where_they_stand():
+    def made(factor):
+        def times(x):
+            return factor * x
+
+        return jit.routine(times)
+
+    text, two, three = "def f(x):\n    return g(x) - h(x)", made(2.0), made(3.0)
+    assert content_from(text, g=two, h=three) != content_from(text, g=three, h=two)
+    assert content_from(text, g=two, h=three) == content_from(text, g=made(2.0), h=made(3.0))
+    assert content_from(text, g=two, h=two) != content_from(text, g=two, h=three)
+
+
+def test_functions_that_call_each_other_have_a_content():
+    space = {"__name__": __name__}
+    exec("def f(x):\n    return g(x - 1) if x > 0 else x\ndef g(x):\n    return f(x)", space)
+    assert len(content_of(space["f"])) == 64
+
+
+CONTENTS = """
+import importlib, json, random, sys
+modules = {modules!r}
+random.Random(sys.argv[1]).shuffle(modules)
+for name in modules:
+    importlib.import_module(name)
+from linkwork.core.content import content_of
+from linkwork.core.jit import kernels
+found = sorted((f"{{k.py_func.__module__}}.{{k.py_func.__qualname__}}", content_of(k.py_func)) for k in kernels)
+print(json.dumps(found))
+"""
+
+
+def test_the_contents_of_all_kernels_are_the_same_in_every_process(tmp_path):
+    """Whatever is imported first, however Python shuffles its sets, and whether it reads bytecode or makes it."""
     holders = [
         ".".join(("linkwork", *path.relative_to(PACKAGE).with_suffix("").parts))
         for path in PACKAGE.rglob("*.py")
         if any(line.startswith(DECORATORS) for line in path.read_text(encoding="utf-8").splitlines())
     ]
     assert len(holders) > 30
-    for module in holders:  # all subroutines of kernels that a module uses are in files its stamp covers
-        loaded = vars(importlib.import_module(module)).values()
-        used = {x.py_func.__module__ for x in loaded if hasattr(x, "py_func")}
-        files = {entry[0] for entry in kernel_cache.source_stamp(module)}
-        assert all(str(Path(*m.split(".")[1:]).with_suffix(".py")) in files for m in used if m.startswith("linkwork"))
+    said = []
+    for seed in ("1", "2"):
+        settings = {**environment(tmp_path), "PYTHONHASHSEED": seed, "PYTHONPYCACHEPREFIX": str(tmp_path / seed)}
+        program = [sys.executable, "-c", CONTENTS.format(modules=holders), seed]
+        settings |= {} if seed == "1" else {"PYTHONPYCACHEPREFIX": str(tmp_path / "1")}
+        said.append(subprocess.run(program, env=settings, capture_output=True, text=True, check=True).stdout)
+    assert len(json.loads(said[0])) > 100
+    assert said[0] == said[1]
 
 
 @pytest.mark.parametrize("setting", ["bounds", "linking"])
-def test_the_stamp_differs_between_settings(setting, monkeypatch):
-    """Numba itself would run unchecked code from its cache when bounds are to be checked."""
+def test_the_settings_are_part_of_the_name(setting, monkeypatch):
+    """Else unchecked code would run when bounds are to be checked."""
     monkeypatch.setattr(config, "BOUNDSCHECK", None)
     monkeypatch.delenv(numba_patches.SWITCH, raising=False)
-    before = kernel_cache.kernel_stamp("linkwork.dynamics.aba")
+    before = kernel_cache.KernelCache(_doubled).content
     if setting == "bounds":
         monkeypatch.setattr(config, "BOUNDSCHECK", 1)
     else:
         monkeypatch.setenv(numba_patches.SWITCH, "none")
-    assert kernel_cache.kernel_stamp("linkwork.dynamics.aba") != before
+    assert kernel_cache.KernelCache(_doubled).content != before
 
 
-def test_sources_edited_while_a_process_runs_are_kept_out_of_its_cache(monkeypatch):
-    """What it compiles is the code that it imported; the stamp would be that of the edited file."""
-    function = kernel_cache.KernelCache.__init__
-    assert not isinstance(kernel_cache.KernelCache(function).files, caching.NullCache)
-    newest = max(changed for *_, changed in kernel_cache.kernel_stamp(function.__module__))
-    monkeypatch.setattr(kernel_cache, "BEGAN", newest - 1)
-    assert isinstance(kernel_cache.KernelCache(function).files, caching.NullCache)
-    monkeypatch.setattr(kernel_cache.time, "time_ns", lambda: newest - 1)  # a file from the future, by this clock
-    assert not kernel_cache.is_edited((("file.py", 1, newest),))
+def test_the_files_used_last_are_kept(folder, monkeypatch):
+    monkeypatch.setattr(kernel_cache, "MOST_KEPT", 2)
+    texts = [f"def f(x):\n    return {k}.0 * x" for k in range(3)]
+    functions = [function_from(text) for text in texts]
+    for function in functions:
+        assert compiled_anew(function)
+        time.sleep(0.02)
+    assert len(list(folder.glob("*.nbc"))) == 2
+    assert not compiled_anew(functions[2])
+    assert compiled_anew(functions[0])
 
 
 def plus_one(x):
     return x + 1.0
 
 
-class ForgetfulImpl(caching.CompileResultCacheImpl):
-    """A Numba that asks for the stamp before ours is in place."""
-
-
-def without_locator(impl, function):
-    raise AttributeError("_locator")
-
-
-@pytest.mark.parametrize("change", ["another stamp", "no locator", "no cache file"])
-def test_a_numba_with_another_cache_gets_none(change, monkeypatch):
+@pytest.mark.parametrize("change", ["results", "processors"])
+def test_a_numba_that_keeps_code_otherwise_gets_no_cache(change, monkeypatch, folder):
     """Stale code would be worse than slow code."""
-    if change == "another stamp":
-        monkeypatch.setattr(kernel_cache._StampedCache, "_impl_class", ForgetfulImpl)
-    elif change == "no locator":
-        monkeypatch.setattr(kernel_cache._StampedImpl, "__init__", without_locator)
-    else:
-        monkeypatch.setattr(caching, "IndexDataCacheFile", lambda **settings: object())
+
+    def changed(*given, **named):
+        raise AttributeError("another Numba")
+
+    where = (CompileResult, "_reduce") if change == "results" else (codegen.JITCPUCodegen, "magic_tuple")
+    monkeypatch.setattr(*where, changed)
     compiled = jit.kernel(plus_one)
     try:
         with pytest.warns(LinkworkWarning, match="keeps compiled code otherwise"):
             assert compiled(1.0) == 2.0
-        with pytest.warns(LinkworkWarning, match="keeps compiled code otherwise"):
-            assert isinstance(kernel_cache.KernelCache(plus_one).files, caching.NullCache)
+        assert not list(folder.iterdir())
     finally:
         jit.kernels.remove(compiled)
 

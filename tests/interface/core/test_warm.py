@@ -39,7 +39,7 @@ def test_what_was_warmed_comes_from_the_cache(tmp_path):
     statics = next(line.split() for line in listed if line.split()[:1] == ["statics"])
     assert statics[1] == "yes"
     assert statics[2] != "0"  # how long it took, how long a first call takes now, and what that saves
-    files = [path for path in (tmp_path / "cache").rglob("*") if path.suffix in (".nbi", ".nbc")]
+    files = [path for path in (tmp_path / "cache").rglob("*") if path.suffix == ".nbc"]
     assert files
     said = run(["-m", "linkwork", "warm", "--clear"], env)
     assert said.startswith(f"{len(files)} files of compiled kernels are deleted")
@@ -85,7 +85,7 @@ def test_wrong_wishes_are_refused(words, capsys):
     assert capsys.readouterr().err.startswith("linkwork: ")
 
 
-def test_an_installed_package_keeps_nothing_beside_its_sources(tmp_path, monkeypatch):
+def test_nothing_is_kept_beside_the_sources(tmp_path, monkeypatch):
     """pip removes what it wrote, and no more: kernels go to the user's cache folder."""
     from linkwork.core import cache_folder
     from linkwork.core.kernel_cache import KernelCache
@@ -93,36 +93,17 @@ def test_an_installed_package_keeps_nothing_beside_its_sources(tmp_path, monkeyp
 
     monkeypatch.setattr(cache_folder.config, "CACHE_DIR", "")
     monkeypatch.setattr(cache_folder, "user_folder", lambda: tmp_path / "kernels")
-    beside = KernelCache(world_poses.py_func).cache_path
-    assert beside.endswith("__pycache__")
-    monkeypatch.setattr(cache_folder, "is_installed", lambda: True)
-    elsewhere = KernelCache(world_poses.py_func).cache_path
-    assert elsewhere.startswith(str(tmp_path / "kernels"))
+    assert KernelCache(world_poses.py_func).cache_path == str(tmp_path / "kernels")
 
 
 def test_what_is_cleared_is_of_kernels_only(tmp_path, monkeypatch):
     from linkwork.core import cache_folder
 
-    package, user = tmp_path / "package", tmp_path / "kernels"
-    for file in (
-        package / "a/__pycache__/x.nbi",
-        package / "a/__pycache__/x.pyc",
-        user / "a_1/y.1.nbc",
-        user / "a_1/y.nbi",
-    ):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(b"12345")
+    user = tmp_path / "kernels"
+    user.mkdir()
+    for name in ("x.nbc", "y.nbc", "notes.txt"):
+        (user / name).write_bytes(b"12345")
     monkeypatch.setattr(cache_folder.config, "CACHE_DIR", "")
-    monkeypatch.setattr(cache_folder, "PACKAGE", package)
     monkeypatch.setattr(cache_folder, "user_folder", lambda: user)
-    assert cache_folder.clear_kernels() == (3, 15)
-    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["x.pyc"]
-    assert not user.exists()
-
-
-def test_where_the_user_keeps_what_can_be_made_again(monkeypatch):
-    from linkwork.core import cache_folder
-
-    monkeypatch.setattr(cache_folder.sys, "platform", "linux")
-    monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
-    assert str(cache_folder.user_folder()) == "/somewhere/linkwork/kernels"
+    assert cache_folder.clear_kernels() == (2, 10)
+    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["notes.txt"]
