@@ -315,6 +315,45 @@ def test_a_run_closes_the_recorder_it_is_given_if_asked(tmp_path):
         recorder.flush()  # still open
 
 
+def test_a_recorder_that_stays_open_says_what_its_last_run_came_to(tmp_path):
+    def broken(k):
+        if k > 50:
+            raise lw.StateError("too far")
+        return Plain()
+
+    recorder = lw.Recorder(tmp_path / "run")
+    sim = Counter(3, broken)
+    during = []
+
+    def look(sim, report):
+        recorder.flush()
+        during.append(Recording(tmp_path / "run").status)
+        return sim.steps_done == 20
+
+    run_simulation(sim, 1e-3, 10, every=5, record=recorder)  # as in README: nobody closes it
+    assert Recording(tmp_path / "run").status == "finished"
+    run_simulation(sim, 1e-3, 30, every=5, record=recorder, callback=look)
+    assert set(during) == {"running"}
+    assert Recording(tmp_path / "run").status == "stopped"
+    recorder.append(1.0, 21, sim.state)  # not of a run: it goes on
+    recorder.flush()
+    assert Recording(tmp_path / "run").status == "running"
+    recorder.close()
+    assert Recording(tmp_path / "run").status == "finished"
+
+    def press(sim, report):
+        signal.raise_signal(signal.SIGINT)
+
+    for name, status, callback, error in (
+        ("stopped", "stopped", lambda sim, report: True, None),
+        ("interrupted", "interrupted", press, lw.RunInterrupted),
+        ("failed", "failed", None, lw.StateError),
+    ):
+        with pytest.raises(error) if error else nullcontext(), lw.Recorder(tmp_path / name) as recorder:
+            run_simulation(Counter(3, broken), 1e-3, 80, every=10, record=recorder, callback=callback)
+        assert Recording(tmp_path / name).status == status
+
+
 @pytest.mark.parametrize("kind", ["full", "adaptive", "quasi_statics"])
 def test_advance_is_step_without_a_report(kind):
     model = lw.library.chain(joints=6).compile()

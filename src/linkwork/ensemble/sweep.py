@@ -189,7 +189,7 @@ class Sweep:
         tasks = (engine.Task(run, self.plan.parameters(run), run_seed(self.plan.seed, run)) for run in missing)
         journal = Journal(out)
         try:
-            with progress_bar(len(self), self.plan.title, progress) as bar:
+            with _tables_written(out, journal), progress_bar(len(self), self.plan.title, progress) as bar:
                 tally = _Tally(journal, bar, len(self) - len(missing))
                 if workers == 0 and client is None and scheduler is None:
                     engine.run_here(work, tasks, tally.add)
@@ -204,9 +204,25 @@ class Sweep:
                     engine.run_on_dask(found, work, tasks, tally.add, one_first)
         except KeyboardInterrupt:
             raise SweepInterrupted(SweepTable(out)) from None
-        finally:
-            journal.close()
-            SweepTable(out).write()
+
+
+@contextmanager
+def _tables_written(out: Path, journal: Journal) -> Iterator[None]:
+    """Closes the journal and writes the tables at the end; an error at that does not hide the one that ended the runs."""
+
+    def write() -> None:
+        journal.close()
+        SweepTable(out).write()
+
+    try:
+        yield
+    except BaseException as error:
+        try:
+            write()
+        except Exception as other:
+            error.add_note(f"and the tables in '{out}' could not be written: {other}")
+        raise
+    write()
 
 
 class _Tally:

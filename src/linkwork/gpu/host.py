@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-import os
 import shutil
 import subprocess
 import tempfile
@@ -18,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from linkwork.core.cache_folder import user_folder
 from linkwork.errors import DeviceError
 from linkwork.gpu.source import REAL, source
 from linkwork.gpu.tables import Tables
@@ -32,14 +32,17 @@ def compiler() -> str | None:
 
 @cache
 def library(dtype: str) -> ctypes.CDLL:
-    """The kernels as a shared library, compiled once and kept in the folder for temporary files."""
+    """The kernels as a shared library, compiled once and kept beside the other kernels of this user.
+
+    Not in the folder for temporary files: code that anybody may have put there first would be run.
+    """
     found = compiler()
     if found is None:
         raise DeviceError(f"the host device needs a C++ compiler ({', '.join(COMPILERS)}); none was found.")
     text = source()
     key = hashlib.sha256(f"{text}{dtype}{found}".encode()).hexdigest()[:20]
-    folder = Path(tempfile.gettempdir()) / f"linkwork-host-{os.getuid() if hasattr(os, 'getuid') else 0}"
-    folder.mkdir(mode=0o700, exist_ok=True)
+    folder = user_folder().with_name("host")
+    folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{key}.so"
     if not path.exists():
         with tempfile.TemporaryDirectory(dir=folder) as work:

@@ -48,7 +48,8 @@ class Loops:
         self._process: subprocess.Popen[bytes] | None = None
         self.file: Path | None = None
         self.failure: Exception | None = None
-        self._sim_clock, self._device_clock = LoopClock("simulation"), LoopClock("devices")
+        self._sim_clock = LoopClock("simulation", 1e9 / rates["sim_rate"])
+        self._device_clock = LoopClock("devices", 1e9 / rates["device_rate"])
 
     # ----------------------------------------------------------------------------------------------------- start and stop
 
@@ -118,17 +119,17 @@ class Loops:
         run_coupling(self._session.memory, np.zeros(SCRATCH))
 
     def _run_simulation(self) -> None:
-        self._every(1e9 / self._rates["sim_rate"], self._sim_clock, lambda: self._session.step(self._h, self._n))
+        self._every(self._sim_clock, lambda: self._session.step(self._h, self._n))
 
     def _run_devices(self) -> None:
         def tick() -> None:
             self._session.read_devices()
             self._session.write_devices()
 
-        self._every(1e9 / self._rates["device_rate"], self._device_clock, tick)
+        self._every(self._device_clock, tick)
 
-    def _every(self, period: float, clock: LoopClock, tick: object) -> None:
-        due = float(now_ns())
+    def _every(self, clock: LoopClock, tick: object) -> None:
+        due, period = float(now_ns()), clock.period
         while not self._stop.is_set():
             start = now_ns()
             tick()  # type: ignore[operator]

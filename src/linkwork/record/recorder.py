@@ -239,12 +239,12 @@ class Recorder(Uncopied):
 
     # -------------------------------------------------------------------------------------------------------------- commit
 
-    def flush(self) -> None:
-        """Writes all frames that wait, then commits them."""
+    def flush(self, status: str = "running") -> None:
+        """Writes all frames that wait, then commits them. status: "running" until a run ends; then what it came to."""
         self._require_open()
         with self._disk_errors():
             self._write_frames()
-            self._commit()
+            self._commit(status=status)
 
     def checkpoint(self, content: dict[str, object], run: dict[str, object] | None = None) -> None:
         """Commits all frames together with what the simulation needs to go on from the last of them.
@@ -306,21 +306,27 @@ class Recorder(Uncopied):
         new = [name for name in (*arrays, *described) if name not in self._described]
         self._described |= description_sums(self._folder, new)
         sums = {name: array.sums.stored() for name, array in arrays.items()}
-        done = {**self._root["committed"], **self._lengths(), "sums": sums, **more}
+        done = {**self._root["committed"], "status": "running", **self._lengths(), "sums": sums, **more}
         root = {**self._root, "descriptions": dict(self._described), "committed": done}
         write_root(self._folder, root)
         self._root = root
 
     # --------------------------------------------------------------------------------------------------------------- close
 
-    def close(self, status: str = "finished") -> None:
-        """Writes what waits and closes the recording. status: "finished", "stopped", "interrupted" or "failed"."""
+    def close(self, status: str | None = None) -> None:
+        """Writes what waits and closes the recording.
+
+        status: "finished", "stopped", "interrupted" or "failed"; by default what its last run came to, or "finished".
+        """
         if self._lock is None:
             return
+        assert self._root is not None
+        came_to = self._root["committed"]["status"]
+        ended = "finished" if came_to == "running" or self._times else came_to
         try:
             with self._disk_errors():
                 self._write_frames()
-                self._commit(status=status)
+                self._commit(status=status or ended)
         finally:
             self._lock.release()
             self._lock = None
@@ -329,7 +335,8 @@ class Recorder(Uncopied):
         return self
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        self.close("finished" if kind is None else "failed")
+        stopped_by_hand = isinstance(error, KeyboardInterrupt)
+        self.close(None if error is None else "interrupted" if stopped_by_hand else "failed")
 
     def _disk_errors(self) -> AbstractContextManager[None]:
         return disk_errors(self.path, "write" if self._folder == self.path else "begin")

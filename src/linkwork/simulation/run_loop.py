@@ -54,7 +54,7 @@ class RunOptions:
     progress: None shows a bar on a terminal and in a notebook; label: its name.
     checkpoint_every_s: [s] of the wall clock between checkpoints in the recording.
     on_step(sim): before every `on_step_every` steps of the run, to set loads that change with time.
-    close: whether to close the recording at the end, with the status that the run came to; by default where it is a path.
+    close: whether to close the recording at the end; by default where it is a path. Its status is what the run came to.
     sensors: `lw.Sensors(sim)`, read on the way and recorded.
     """
 
@@ -115,7 +115,7 @@ class Loop:
                 if close:
                     self.recorder.close(status)
                 else:
-                    self.recorder.flush()
+                    self.recorder.flush(status)
         if status == "interrupted":
             raise RunInterrupted(self.last, self.sim.steps_done, self.recorder.path if self.recorder else None)
         return self._report(status)

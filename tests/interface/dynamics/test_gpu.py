@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -84,6 +85,19 @@ def test_the_algorithm_says_what_is_missing(monkeypatch, model):
     monkeypatch.setenv("LINKWORK_GPU", "abacus")
     with pytest.raises(lw.StateError, match="LINKWORK_GPU is 'abacus'; it must be one of cuda, host"):
         lw.forward_dynamics(model, model.neutral(), algorithm="gpu")
+
+
+@pytest.mark.skipif(host.compiler() is None, reason="no C++ compiler is installed")
+def test_no_code_is_taken_from_a_folder_that_others_may_write(monkeypatch, tmp_path):
+    loaded = []
+    monkeypatch.setattr(host.ctypes, "CDLL", loaded.append)
+    monkeypatch.setattr(host, "source", lambda: 'extern "C" int one() { return 1; }')
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "shared"))
+    monkeypatch.setattr(host, "user_folder", lambda: tmp_path / "mine" / "kernels")
+    host.library.cache_clear()
+    host.library("float64")
+    host.library.cache_clear()
+    assert [Path(path).parent for path in loaded] == [tmp_path / "mine" / "host"]
 
 
 def test_no_compiler_for_the_host(monkeypatch):

@@ -5,6 +5,7 @@ Afterwards the sweep goes on, and its table is that of a sweep to which nothing 
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import random
@@ -227,6 +228,22 @@ def deadly(x, seed):
 
 
 @needs_sigkill
+def test_the_first_error_of_a_sweep_is_the_one_that_is_raised(tmp_path, monkeypatch):
+    """The disk is full: the journal says so, and the tables that cannot be written either do not hide it."""
+
+    def full(self, *given):
+        raise work.SweepError("the journal cannot be written")
+
+    def also_full(self):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("linkwork.ensemble.sweep.Journal.append", full)
+    monkeypatch.setattr("linkwork.ensemble.sweep.SweepTable.write", also_full)
+    with pytest.raises(work.SweepError, match="the journal cannot be written") as caught:
+        lw.Sweep(lambda x: x, {"x": [1.0, 2.0]}).run(tmp_path / "out", workers=0, progress=False)
+    assert "No space left" in caught.value.__notes__[0]
+
+
 def test_only_the_run_that_kills_its_workers_fails(tmp_path):
     """Those that waited on the same workers are done again, and not blamed."""
     table = lw.Sweep(deadly, {"x": range(5)}).run(tmp_path / "s", workers=2, progress=False)

@@ -162,6 +162,29 @@ def test_loops_run_by_the_clock(model, in_process):
     assert not device.force.any()
 
 
+def test_the_rate_of_a_loop_counts_the_ticks_it_made(model):
+    """A device that stalls in every tenth reading: the median interval knows nothing of it."""
+    times = []
+
+    class Stalling(lw.haptics.Pointer):
+        def read(self):
+            times.append(time.monotonic())
+            if len(times) % 10 == 0:
+                time.sleep(0.05)
+            return super().read()
+
+    sim = lw.FullDynamics(model, model.neutral())
+    session = lw.haptics.grasp(sim, 25, Stalling(), watchdog=60.0).session
+    with session.start(h=1e-3, rate=100.0, sim_rate=20.0, device_rate=200.0, spins=False):
+        times.clear()
+        wait_for(lambda: len(times) >= 100)
+    devices = session.statistics()[2]
+    counted = (len(times) - 1) / (times[-1] - times[0])
+    assert devices.rate == pytest.approx(counted, rel=0.2)  # the two end at different moments
+    assert devices.missed > 30
+    assert 1.0 / devices.interval[0] > 1.3 * counted  # what was said before
+
+
 def test_a_simulation_that_fails_lets_the_hand_go_and_is_reported(model):
     sim = lw.FullDynamics(model, model.neutral())
     device = lw.haptics.Pointer()

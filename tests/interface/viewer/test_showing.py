@@ -127,7 +127,7 @@ def of_haptics(folder):
     yield lw.haptics.RecordedMotion([0.0, 1.0], np.zeros((2, 3)))
     yield lw.haptics.ScriptedMotion(lambda t: (0.0, 0.0, t))
     yield lw.haptics.HumanHand(lambda t: (0.0, 0.0, t))
-    yield from [grasp.session.run(2e-3, 1e-3), lw.haptics.LoopStatistics("force", 3, 0, (1e-6,) * 4, (1e-3,) * 4)]
+    yield from [grasp.session.run(2e-3, 1e-3), lw.haptics.LoopStatistics("force", 3, 0, 1e-3, (1e-6,) * 4, (1e-3,) * 4)]
     udp = lw.haptics.UdpDevice()
     yield udp
     udp.close()

@@ -103,7 +103,7 @@ def _print_statistics(session: Session) -> None:
     for loop in session.statistics():
         for what, times in (("work", loop.busy), ("interval", loop.interval)):
             numbers = [f"{value * 1e6:,.1f}" for value in times]
-            rate = f"{loop.rate:,.0f}" if what == "interval" else ""
-            rows.append([loop.name, what, *numbers, count(loop.ticks), count(loop.missed), rate])
-    columns = ["loop", "time [µs]", "median", "99 %", "99.9 %", "longest", "ticks", "missed", "rate [1/s]"]
+            made = [count(loop.ticks), count(loop.missed), f"{loop.rate:,.0f}"] if what == "work" else ["", "", ""]
+            rows.append([loop.name, what, *numbers, *made])
+    columns = ["loop", "time [µs]", "median", "99 %", "99.9 %", "longest", "ticks", "missed", "ticks per second"]
     console().print(table("loops by the clock", columns, rows, left=2))
