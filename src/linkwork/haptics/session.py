@@ -57,6 +57,11 @@ def session_of(sim: LinkageSimulation) -> Session:
     return _sessions[sim]
 
 
+def session_on(sim: LinkageSimulation) -> Session | None:
+    """The session of a simulation, if there is one."""
+    return _sessions.get(sim)
+
+
 @described
 class Session(Uncopied):
     """All hands on one simulation. Step the simulation through it while hands hold bodies: `step`, `run` or `start`."""
@@ -68,7 +73,8 @@ class Session(Uncopied):
         self.grasps: list[Grasp] = []
         self._device_io: dict[int, DeviceIO] = {}
         self._numbers = 0
-        self._lock = threading.RLock()  # between the simulation loop and changes of grasps; no other loop takes it
+        self.lock = threading.RLock()  # held during steps and changes of grasps; the coupling loop never takes it
+        self.is_in_run = False  # in virtual time
         self.virtual_time: int | None = None  # [ns] time of `run`
         self.scratch = np.zeros(SCRATCH)
         self._message = np.zeros(at.SNAPSHOT_WORDS)
@@ -107,7 +113,7 @@ class Session(Uncopied):
             raise StateError(f"align is {shown(align)}; it must be True or False.")
         if not isinstance(device, Device):
             raise StateError(f"a device has methods read and write; {type(device).__name__} has not.")
-        with self._lock:
+        with self.lock:
             free = sorted(set(range(_MOST_GRASPS)) - {grasp.slot for grasp in self.grasps})
             if not free:
                 raise StateError(f"{_MOST_GRASPS} hands hold this linkage already; release one first.")
@@ -137,7 +143,7 @@ class Session(Uncopied):
 
     def release(self, grasp: Grasp) -> None:
         """A hand lets go. Cost: O(log n)."""
-        with self._lock:
+        with self.lock:
             if not any(grasp is one for one in self.grasps):
                 raise StateError("this hand holds nothing any more.")
             device_io = self._device_io[grasp.slot]
@@ -155,7 +161,7 @@ class Session(Uncopied):
         self._arrange()
 
     def _change(self, grasp: Grasp, settings: CouplingSettings) -> None:
-        with self._lock:
+        with self.lock:
             before, grasp.settings = grasp.settings, settings
             try:
                 self.publish()
@@ -175,7 +181,7 @@ class Session(Uncopied):
 
     def take_forces(self) -> None:
         """What the hands do becomes loads on the bodies they hold; none from a coupling loop that fell silent."""
-        with self._lock:
+        with self.lock:
             for grasp in self.grasps:
                 output = Output(self.memory, grasp.slot)
                 mine = output.integer(at.O_GRASP) == grasp.number
@@ -187,7 +193,7 @@ class Session(Uncopied):
 
     def publish(self) -> None:
         """Hands a snapshot of the simulation's present state to the coupling loop."""
-        with self._lock:
+        with self.lock:
             self._build_snapshot()
             self._send()
 
@@ -225,7 +231,7 @@ class Session(Uncopied):
         advance: what moves the simulation on; its own `advance` by default.
         """
         h, n = positive(h, "h"), virtual.steps(n)
-        with self._lock:
+        with self.lock:
             self.take_forces()
             (self.sim.advance if advance is None else advance)(h, n)
             self._hold = h * n
@@ -341,7 +347,13 @@ class Session(Uncopied):
 
     @property
     def is_running(self) -> bool:
+        """Whether its loops run by the clock."""
         return self._loops is not None
+
+    @property
+    def owns_time(self) -> bool:
+        """Whether it steps the simulation: from `start` to `stop`, or in `run`. Then nobody else does."""
+        return self.is_running or self.is_in_run
 
     @property
     def memory_file(self) -> Path | None:

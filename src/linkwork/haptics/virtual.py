@@ -32,6 +32,7 @@ def run(session: Session, duration: float, h: float, rate: float, n: int, record
     start = session.now()
     session._hold = h * n
     done = 0  # steps of the simulation
+    session.is_in_run = True
     try:
         session.publish()
         for k in range(max(1, round(duration * rate))):
@@ -43,7 +44,7 @@ def run(session: Session, duration: float, h: float, rate: float, n: int, record
         session.virtual_time = start + round(1e9 * duration)
         _step_until(session, duration, h, n, done)
     finally:
-        session.virtual_time = start + round(1e9 * duration)
+        session.virtual_time, session.is_in_run = start + round(1e9 * duration), False
     return trace.finish()
 
 
@@ -57,7 +58,7 @@ def _step_until(session: Session, time: float, h: float, n: int, done: int) -> i
 
 def move_on(session: Session, h: float, n: int, advance: Callable[[float, int], None] | None) -> None:
     """As `Session.move_on`."""
-    with session._lock:
+    with session.lock:
         if not h * n <= LONGEST:
             raise StateError(f"{n:,} steps of {h:g} s are {h * n:g} s; a hand holds a body for {LONGEST:g} s at most.")
         leave_the_clock(session, "move_on()")
@@ -71,7 +72,7 @@ def move_on(session: Session, h: float, n: int, advance: Callable[[float, int], 
 
 def rest(session: Session) -> None:
     """As `Session.rest`."""
-    with session._lock:
+    with session.lock:
         leave_the_clock(session, "rest()")
         session.publish()
         session.tick()

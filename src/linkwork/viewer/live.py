@@ -1,7 +1,8 @@
 """A simulation that runs while one looks at it, takes hold of it and changes it.
 
 One thread owns the simulation: what pages ask for is put into a queue and done between two steps, so that nothing changes
-in the middle of one.
+in the middle of one. Time has one owner too: while a haptic session steps the simulation, the page draws what it does, and
+refuses to step.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import queue
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,11 @@ import numpy as np
 from linkwork.core.checks import integer, shown
 from linkwork.core.units import force, unit
 from linkwork.errors import LinkworkError, StateError
+from linkwork.haptics.session import Session, session_on
 from linkwork.simulation.base import LinkageSimulation
 from linkwork.viewer.controls.actions import Actions, Menu
 from linkwork.viewer.controls.hand import Hand
-from linkwork.viewer.controls.player import FRAME, Player
+from linkwork.viewer.controls.player import FRAME, PATIENCE, Player
 from linkwork.viewer.controls.plots import Plots
 from linkwork.viewer.controls.pointing import Sight, grabbed, pointed_at, sight
 from linkwork.viewer.shapes.colors import by_activity
@@ -109,7 +111,29 @@ class Live(Player):
     def _clicked(self) -> None:
         self.do(self.toggle)
 
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Between two steps, whoever makes them."""
+        session = self._session()
+        with self._lock, nullcontext() if session is None else session.lock:
+            yield
+
+    def _session(self) -> Session | None:
+        sim = inner(self.sim)
+        return session_on(sim) if isinstance(sim, LinkageSimulation) else None
+
+    @property
+    def _is_followed(self) -> bool:
+        """Whether a haptic session steps the simulation now, which the page follows."""
+        session = self._session()
+        return session is not None and session.owns_time
+
+    def _refuse_to_step(self) -> None:
+        if self._is_followed:
+            raise StateError("a haptic session steps this simulation; stop() it, or let it end, before the page does.")
+
     def play(self) -> None:
+        self._refuse_to_step()
         self._owed = 0.0
         super().play()
 
@@ -119,14 +143,16 @@ class Live(Player):
         if n > MOST_STEPS:
             raise StateError(f"n is {shown(n)}; at most {MOST_STEPS:,} steps are made at a time.")
         self.pause()
-        with self._lock:
+        with self._alone():
+            self._refuse_to_step()
             self._advance(n)
             self._show()
 
     def reset(self) -> None:
         """Back to where the page began: state, loads and pins; step, speed and tolerances stay as they are set."""
         self.pause()
-        with self._lock:
+        with self._alone():
+            self._refuse_to_step()
             self.hand.release()
             self.menu.close()
             self.sim, saved = self._first
@@ -159,7 +185,7 @@ class Live(Player):
     @contextmanager
     def hold(self) -> Iterator[Any]:
         """The simulation, held between two steps while the block runs: `with viewer.hold() as sim: ...`."""
-        with self._lock:
+        with self._alone():
             yield self.sim
             self._show()
 
@@ -205,8 +231,9 @@ class Live(Player):
 
         look: the line of sight of the mouse, for pages without the places.
         """
-        with self._lock:
+        with self._alone():
             if phase == "start":
+                self._refuse_to_step()
                 self.stage.choose(body)
                 poses = self.stage.poses
                 at = grabbed(self.sim.model, body, poses, place, look) if body >= 0 else np.zeros(3)
@@ -228,7 +255,7 @@ class Live(Player):
             return
         with suppress(LinkworkError), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the simulation itself warns when it steps
-            with self._lock:
+            with self._alone():
                 other, poses = copy.deepcopy(sim), self.stage.poses
             hand = Hand(self.server.scene, self.stage.camera.size)
             hand.grab(other, sim.model.n_bodies - 1, poses[-1, :3, 3], poses)
@@ -240,7 +267,9 @@ class Live(Player):
         super()._loop()
 
     def _go_on(self, seconds: float) -> None:
-        with self._lock:
+        with self._alone():
+            if self._is_followed:  # since `_between`
+                return
             self._owed += self.speed * seconds
             n = min(int(self._owed / self.h), MOST_STEPS)
             if self._step_time > 0.0:  # what cannot be done in time is let go: the page says how fast it runs
@@ -255,12 +284,20 @@ class Live(Player):
             try:
                 task = self._tasks.get_nowait()
             except queue.Empty:
-                return
+                break
             try:
-                with self._lock:
+                with self._alone():
                     task()
             except LinkworkError as error:
                 self.notify(str(error))
+        self._rest = FRAME if self._is_followed else PATIENCE
+        if self._is_followed:
+            if self.is_playing:
+                self.pause()
+                self.notify("a haptic session steps this simulation now; the page follows it.")
+            with self._alone():
+                self.hand.release()
+                self._show()
 
     def _advance(self, n: int) -> None:
         if self._step_time == 0.0:
@@ -313,6 +350,7 @@ class Live(Player):
             self.plots.draw(time.perf_counter())
         many = "" if active is None else f", {len(active):,} of {sim.model.n_bodies:,} joints active"
         pace = f", real-time factor {self._pace():.2g}" if self.is_playing and self._step_time > 0.0 else ""
+        pace = ", by a haptic session" if self._is_followed else pace
         self.status.content = f"t = **{sim.time:.4g} {unit('s', self.units)}**, step {sim.steps_done:,}{many}{pace}"
 
     def _pace(self) -> float:

@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 FRAME = 1.0 / 30.0  # [s] between two pictures
+PATIENCE = 0.5  # [s] between two looks at a page on which nothing moves
 SPEEDS = ("0.001", "0.01", "0.05", "0.1", "0.25", "0.5", "1", "2", "5", "10", "100")
 
 
@@ -15,6 +16,7 @@ class Player:
 
     def __init__(self, server: Any):
         self.server, self.is_playing, self.speed = server, False, 1.0
+        self._rest = PATIENCE  # [s] between two looks while it does not play
         self._lock, self._wake, self._ended = threading.RLock(), threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._loop, name="linkwork-viewer", daemon=True)
 
@@ -54,7 +56,7 @@ class Player:
             began = time.perf_counter()
             self._between()
             if not self.is_playing:
-                self._wake.wait(timeout=0.5)
+                self._wake.wait(timeout=self._rest)
                 self._wake.clear()
                 last = time.perf_counter()
                 continue
