@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -189,6 +190,68 @@ def test_playing_goes_on_and_pauses(page):
     with page.hold():
         stands = sim.steps_done
     assert stands > 0
+
+
+def wait_for(condition):
+    end = time.monotonic() + 60.0
+    while not condition():
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.01)
+
+
+def test_a_page_follows_a_haptic_session_that_runs_by_the_clock(page):
+    """It draws what the session does, and stops to play itself; so all steps are the session's."""
+    live, sim = page.page, page.page.sim
+    session = lw.haptics.grasp(sim, 5, lw.haptics.Pointer(), watchdog=60.0).session
+    page.play()
+    wait_for(lambda: sim.steps_done > 0)
+    with session.start(h=1e-3, rate=200.0, sim_rate=50.0, device_rate=50.0, spins=False):
+        wait_for(lambda: not live.is_playing)
+        with session.lock:
+            before = sim.steps_done - session.statistics()[1].ticks
+        drawn = live.stage.state.q.copy()
+        wait_for(lambda: not np.array_equal(live.stage.state.q, drawn))
+        assert "by a haptic session" in live.status.content
+        for refused in (page.play, page.step, page.reset, lambda: live.drag("start", 5, np.zeros(3), np.zeros(3))):
+            with pytest.raises(lw.StateError, match="a haptic session steps this simulation"):
+                refused()
+    assert sim.steps_done - before in (session.statistics()[1].ticks, session.statistics()[1].ticks + 1)
+    page.step(2)  # and now the page may again
+    assert live.status.content.count("haptic") == 0
+
+
+def test_a_page_makes_no_step_of_a_haptic_run(page):
+    sim, over, refused = page.page.sim, threading.Event(), []
+
+    class Watching(lw.haptics.Pointer):
+        def read(self):
+            if sim.steps_done - before >= 700:
+                over.set()
+            return super().read()
+
+    before = 1
+    session = lw.haptics.grasp(sim, 5, Watching()).session
+    session.step(1e-3)
+
+    def press():
+        while not over.is_set():
+            try:
+                page.play()
+            except lw.StateError:
+                refused.append(1)
+            time.sleep(1e-4)
+
+    presses = threading.Thread(target=press)
+    session.is_in_run = True  # from before the first press on
+    presses.start()
+    try:
+        session.run(0.75, h=1e-3)
+    finally:
+        over.set()
+        presses.join()
+        page.pause()
+    assert refused
+    assert sim.steps_done - before == 750
 
 
 def test_an_action_without_a_body_is_refused(page):
