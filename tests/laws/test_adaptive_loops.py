@@ -125,3 +125,58 @@ def test_a_ring_held_at_some_joints_is_a_ring_with_fewer(rng):
         assert ours == pytest.approx(theirs, rel=0, abs=50 * 1e-10)
     assert np.abs(reference.state.v).max() > 1e-3
     assert worst(model, sim.state) < CLOSED
+
+
+def four_bars(cells):
+    """Uprights side by side on pins in the ground, each joined to the next by a bar; every loop shares an upright."""
+    linkage = lw.Linkage("four_bars", gravity=(0, -9.81, 0))
+    rod, hinge, up = lw.Inertia(1.0, (0.5, 0, 0), (1e-4, 1 / 12, 1 / 12)), lw.Revolute((0, 0, 1)), math.pi / 2
+    for k in range(cells + 1):
+        linkage.add_body(f"V{k}", "world", hinge, lw.Pose((k, 0, 0), rpy=(0, 0, up)), rod)
+    for k in range(cells):
+        linkage.add_body(f"H{k}", f"V{k}", hinge, lw.Pose((1, 0, 0), rpy=(0, 0, -up)), rod)
+        linkage.add_loop(hinge, f"H{k}", f"V{k + 1}", (lw.Pose((1, 0, 0)), lw.Pose((1, 0, 0), rpy=(0, 0, -up))))
+    return linkage.compile()
+
+
+def slider_crank():
+    linkage = lw.Linkage("slider_crank", gravity=(0, -9.81, 0))
+    hinge = lw.Revolute((0, 0, 1))
+    linkage.add_body("crank", "world", hinge, inertia=lw.Inertia.box(0.7, (0.3, 0.03, 0.03)))
+    linkage.add_body("rod", "crank", hinge, lw.Pose((0.3, 0, 0)), lw.Inertia.box(1.1, (0.8, 0.03, 0.03)))
+    linkage.add_body("slider", "world", lw.Prismatic((1, 0, 0)), inertia=lw.Inertia.box(0.4, (0.1, 0.1, 0.1)))
+    linkage.add_loop(hinge, "rod", "slider", (lw.Pose((0.8, 0, 0)), lw.Pose()))
+    return linkage.compile()
+
+
+@pytest.mark.parametrize("settings", [{}, {"max_active_joints": 1}, {"max_active_joints": 2}], ids=str)
+@pytest.mark.parametrize("make", [slider_crank, lambda: lw.library.four_bar().compile(), lambda: four_bars(3)])
+@pytest.mark.parametrize("effort", [0.5, 50.0])
+def test_a_short_loop_moves_as_in_full_dynamics_where_one_of_its_joints_is_driven(make, settings, effort):
+    """One freedom moves it: whichever joint is chosen, all others of its loops move too."""
+    model = make()
+    q = model.neutral().q
+    q[0] += 0.4
+    start = lw.close_loops(model, model.state(q))
+    full, ours = lw.FullDynamics(model, start), lw.AdaptiveDynamics(model, start, **settings)
+    for sim in (full, ours):
+        sim.set_effort(model.joint_names[0], effort)
+        sim.advance(1e-3, 200)
+    assert full.state.q == pytest.approx(ours.state.q, rel=0, abs=200 * 1e-10)
+    assert np.abs(full.state.q - start.q).max() > 0.01
+
+
+@pytest.mark.parametrize("links", [12, 200])
+def test_a_long_loop_gets_no_more_freedoms_than_it_takes_to_move(links):
+    """A ring of hinges has two independent rows. Joints above a pinned one in the assembly tree are pinned with it."""
+    model = ring(links, floating=False)
+    start = lw.close_loops(model, model.neutral())
+    sim = lw.AdaptiveDynamics(model, start, max_active_joints=1)
+    driven = f"b{links // 3}"
+    sim.pin_active(driven)
+    sim.set_effort(driven, 5.0)
+    for _ in range(10):
+        sim.advance(1e-3, 10)
+        assert 3 <= len(sim.active_joints) <= 8
+        assert worst(model, sim.state) < CLOSED
+    assert sim.state.q[model.q_slice(driven)] > 1e-3

@@ -13,7 +13,7 @@ from linkwork.adaptive import workspace as ws
 from linkwork.adaptive.frontier import open_node, pop, push
 from linkwork.adaptive.measures import bound_of
 from linkwork.adaptive.nodes import carries_joint
-from linkwork.assembly.node_table import INDEX, LEFT, RIGHT
+from linkwork.assembly.node_table import INDEX, LEFT, RIGHT, UP
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.dca.nodes import IN_1, INPUT_COLUMNS
 from linkwork.dynamics.dca.sweeps import substitute_node
@@ -105,8 +105,8 @@ def what_next(run, measure, tolerance, max_joints):
     return MORE
 
 
-def make_best_first(hidden: Any, enter: Any) -> tuple[Any, Any]:
-    """`solve_open` and `expand`, for a linkage at rest or in motion.
+def make_best_first(hidden: Any, enter: Any) -> tuple[Any, Any, Any]:
+    """`solve_open`, `expand` and `open_path`, for a linkage at rest or in motion.
 
     hidden(plan, c, run, child): A(C) of a closed child of a computed node, in units of `metric_sums`.
     enter(plan, c, run, node): what a closed node needs before its back-substitution.
@@ -166,4 +166,18 @@ def make_best_first(hidden: Any, enter: Any) -> tuple[Any, Any]:
                 sum_frontier(run)
             note_largest(run)
 
-    return solve_open, expand
+    @routine
+    def open_path(plan, mechanism, c, run, node, qdd):
+        """Computes a node and those above it, whatever they hide; `value` of each is the sum over its subtree then."""
+        while run.flag[node] & ws.OPEN == 0:
+            top = node
+            while run.flag[plan.nodes[top, UP]] & ws.OPEN == 0:  # the root is always open
+                top = plan.nodes[top, UP]
+            below = run.value[top]
+            open_node(run, top)
+            enter(plan, c, run, top)
+            compute_node(plan, mechanism, c, run, top, qdd)
+            queue_children(plan, c, run, top)
+            run.value[top] = below
+
+    return solve_open, expand, open_path

@@ -75,8 +75,8 @@ class AdaptiveDynamics(Dynamics):
     water: as in FullDynamics. It acts on every body in each step, which then costs O(n), and on all bodies in the metric at
         each update: the bound counts buoyancy and drag where they act, and leaves added mass out.
     Joints that move in `state` are active at first. Loops are closed in every step; the forces that close them act on the
-    metric as they were in the last step, and the error bound is that of the tree under these forces. Where motors drive
-    short loops, such as a slider-crank, keep their joints active (`pin_active`): too few of them are locked by the loop.
+    metric as they were in the last step, and the error bound is that of the tree under these forces. A loop with an active
+    joint gets as many as it takes to move, beside `max_active_joints`: all of a slider-crank.
     Cost: O(n) once, then O(active joints) per step, whatever n. Theory: docs/theory/adaptive_dynamics.md.
     """
 

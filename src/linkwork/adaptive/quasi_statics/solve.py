@@ -47,7 +47,7 @@ def enter_at_rest(plan, c, run, node):
     """Coefficients of a closed node are up to date, biases included."""
 
 
-solve_open, expand = make_best_first(hidden_at_rest, enter_at_rest)
+solve_open, expand, _ = make_best_first(hidden_at_rest, enter_at_rest)
 
 
 @inlined

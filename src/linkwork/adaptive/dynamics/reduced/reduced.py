@@ -66,6 +66,12 @@ class Reduced(NamedTuple):
     base: Int1  # (t,) bodies on the free joints of floating trees
     loop_ends: Int2  # (k, 2) bodies at the ends of loops
     loop_frames: Float2  # (k, 24) and the loops' frames in them
+    first_in_loop: Int1  # (k + 1,) places in `joints_of_loop`
+    joints_of_loop: Int1  # bodies on the joints of each loop
+    first_loop: Int1  # (n + 1,) places in `loops_of_joint`
+    loops_of_joint: Int1
+    loop_needs: Int1  # (k,) freedoms that it takes for any joint of a loop to move
+    loop_has: Int1  # (k,) scratch of `region.locked_loops`
     coupled_body: Int1  # (e,) bodies on the joints of couplings
     coupled_freedom: Int1  # (e,) places of these joints in v
     coupled_place: Int1  # (e,) and in q

@@ -253,4 +253,4 @@ def enter_rigid(plan, c, run, node):
             store6(run.twist, right, 0, twist)
 
 
-solve_opened, expand_metric = make_best_first(hidden_in_motion, enter_rigid)
+solve_opened, expand_metric, open_path = make_best_first(hidden_in_motion, enter_rigid)

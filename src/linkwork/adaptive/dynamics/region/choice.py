@@ -15,6 +15,7 @@ from linkwork.adaptive.dynamics.region.articulated_metric import (
     renew_dirty,
     solve_opened,
 )
+from linkwork.adaptive.dynamics.region.locked_loops import free_locked_loops
 from linkwork.adaptive.dynamics.region.squeezing import keep_squeezing
 from linkwork.adaptive.dynamics.region.turns import (
     HAS_TURN,
@@ -344,6 +345,7 @@ def choose(plan, mechanism, c, run, reduced, settings):
             update_turns(plan, mechanism, run, settings[HORIZON])
         sum_over_subtrees(plan, run)
         choose_by_number(plan, mechanism, run, limit, settings[HORIZON], most + squeezing)
+    free_locked_loops(plan, mechanism, c, run, reduced)
     sum_up_hidden(plan, mechanism, run, ws.CHOSEN)
     return -1
 

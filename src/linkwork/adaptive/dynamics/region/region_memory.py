@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from linkwork.adaptive.allocation import allocate
 from linkwork.adaptive.dynamics.reduced.reduced import COUNTS, Reduced
+from linkwork.adaptive.dynamics.region.loop_joints import loop_joints
 from linkwork.adaptive.workspace import Bundles
 from linkwork.core.arrays import FloatArray, IntArray, lazy_zeros
 from linkwork.dynamics.quantities.motion import body_poses
@@ -59,7 +60,7 @@ def count_optional_joints(model: Model) -> int:
 
 
 def allocate_reduced(model: Model, nodes: int, base: IntArray, constraints: Constraints) -> Reduced:
-    bodies = model.n_bodies
+    bodies, loops = model.n_bodies, loop_joints(model)
 
     def integers(size: int) -> np.ndarray:
         return np.zeros(size, dtype=np.int64)
@@ -75,6 +76,12 @@ def allocate_reduced(model: Model, nodes: int, base: IntArray, constraints: Cons
         base=base,
         loop_ends=constraints.ends.copy(),
         loop_frames=constraints.frames.copy(),
+        first_in_loop=loops.first_in_loop,
+        joints_of_loop=loops.joints_of_loop,
+        first_loop=loops.first_loop,
+        loops_of_joint=loops.loops_of_joint,
+        loop_needs=loops.needs,
+        loop_has=np.zeros_like(loops.needs),
         coupled_body=constraints.coupled_body.copy(),
         coupled_freedom=constraints.coupled_freedom.copy(),
         coupled_place=constraints.coupled_place.copy(),
