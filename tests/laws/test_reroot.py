@@ -111,6 +111,8 @@ def check_same_model(one, other):
     assert one.shapes == other.shapes
     assert one.frames == other.frames
     assert one.joint_parts == other.joint_parts
+    for what in ("couplings", "actuators", "sensors", "rods"):
+        assert getattr(one, what) == getattr(other, what)
     for a, b in zip(one.arrays, other.arrays, strict=True):
         assert a.dtype == b.dtype
         close(a, b)
@@ -180,10 +182,21 @@ def test_robots(file, rng):
         pytest.importorskip("mujoco", reason="reads MJCF")
     try:
         options = {"missing_meshes": "skip"} if file.suffix == ".urdf" else {}
-        model = lw.load(file, **options).compile().without_loops
+        model = without_drives_on_the_world(lw.load(file, **options)).without_loops
     except lw.LinkworkError as error:
         pytest.skip(reason=f"{file.name} is not for this reader: {str(error)[:80]}")
     check_laws(model, rng, most=3)
+
+
+def without_drives_on_the_world(linkage):
+    """Compiled, without actuators and sensors of joints on the world, which re-rooting replaces."""
+    model = linkage.compile()
+    bases = {model.joint_names[i] for i in np.flatnonzero(model.parent < 0)}
+    bases |= {name for name, (i, _, _) in model.joint_parts.items() if model.parent[i] < 0}
+    linkage.actuators = [x for x in linkage.actuators if x.joint not in bases]
+    linkage.sensors = [x for x in linkage.sensors if x.on not in bases]
+    linkage.couplings = [x for x in linkage.couplings if not bases & {joint for joint, _ in x.joints}]
+    return linkage.compile()
 
 
 def test_robots_are_there():
@@ -390,3 +403,164 @@ def test_loops_stay_closed(rng):
                 assert new.body_names[b] == model.body_names[a]
     with pytest.raises(lw.StateError, match="has closed loops"):
         lw.reroot(model, state, "link_3", joint=lw.Fixed(), project=True)
+
+
+# ------------------------------------------------------------------------------ couplings, actuators, sensors and rods
+
+EQUIPPED_KINDS = ("revolute", "prismatic", "screw", "spherical", "universal", "planar", "cylindrical")
+
+
+def equipped_tree(seed, rod_joints="ball", bodies=7):
+    """A floating tree with a rod between its bodies, couplings and actuators on joints of one freedom, and sensors."""
+    rng = np.random.default_rng(seed)
+    tree = lw.library.random_tree(bodies, seed=seed, branching=0.5, kinds=EQUIPPED_KINDS, floating=True)
+    host = list(tree)[int(rng.integers(bodies))].name
+    rod = lw.rod(0.5, 4, EI=(3.0, 5.0), GJ=2.0, mass_per_length=2.0, radius=0.02, joints=rod_joints)
+    rod.attach_to(tree, "cable_", start=(host, lw.Pinned(), lw.Pose((0.1, 0.2, 0.3), rpy=rng.normal(size=3))))
+    place, axis = lw.Pose((0.1, 0.0, 0.1), rpy=(0.3, 0.2, 0.1)), (0.0, 0.6, 0.8)
+    parent = tree.rods[0].end.body
+    for name in ("wrist", "tool"):
+        tree.add_body(name, parent, lw.Revolute(axis), place, lw.Inertia.box(1.0, (0.2, 0.3, 0.1)))
+        parent = name
+    tree.add_frame("on_tool", "tool", lw.Pose((0.1, 0.2, -0.3), rpy=(0.4, 0.5, 0.6)))
+    moving = [body for body in tree if body.parent != "world"]
+    single = [body.joint_name for body in moving if body.joint.nv == 1]
+    drives = tree.actuators
+    for k, joint in enumerate(single):
+        drives.append(lw.Actuator(f"motor_{k}", joint, gear=float(rng.choice([-3.0, 2.0])), armature=0.02))
+        servo = {"stiffness": 3.0, "damping": 0.2, "armature": 0.01, "effort_limit": 2.0}
+        drives.append(lw.Actuator(f"servo_{k}", joint, "position", -2.0, **servo))
+    for joint in (body.joint_name for body in moving):
+        tree.sensors += [lw.sensors.Encoder(f"encoder_{joint}", joint), lw.sensors.Effort(f"effort_{joint}", joint)]
+        tree.sensors.append(lw.sensors.ForceTorque(f"wrench_{joint}", joint))
+    tree.sensors.append(lw.sensors.ForceTorque("wrench_at", "tool", at="on_tool"))
+    tree.sensors += [lw.sensors.Position("place", "on_tool"), lw.sensors.Orientation("turn", "on_tool")]
+    loose = [joint for joint in single if joint not in tree.rods[0].bodies]
+    model = tree.compile()
+    q = model.integrate(model.neutral().q, 0.5 * rng.normal(size=model.nv))
+    values = {joint: q[model.q_slice(joint)][0] for joint in single}
+    for k in range(2):
+        chosen = dict(zip(rng.choice(loose, 2, replace=False).tolist(), rng.normal(size=2).tolist(), strict=True))
+        tree.add_coupling(f"coupling_{k}", chosen, sum(c * values[joint] for joint, c in chosen.items()))
+    return tree.compile(), lw.State(q, np.zeros(model.nv))
+
+
+def coupled(model, state):
+    """Σ c q - offset and Σ c v of all couplings."""
+    return [
+        [sum(c * x[rows(joint).start] for joint, c in coupling.joints) - offset for coupling, offset in kept]
+        for x, rows, kept in (
+            (state.q, model.q_slice, [(x, x.offset) for x in model.couplings]),
+            (state.v, model.v_slice, [(x, 0.0) for x in model.couplings]),
+        )
+    ]
+
+
+def same(now, before, condition=1.0):
+    """To 1e-12 of the largest number, times how much a solve magnifies rounding."""
+    now, before = np.asarray(now, dtype=float), np.asarray(before, dtype=float)
+    np.testing.assert_allclose(
+        now, before, rtol=0.0, atol=1e-12 * condition * max(1.0, np.abs(before).max(initial=0.0))
+    )
+
+
+@pytest.mark.parametrize("rod_joints", ["ball", "hinges", "plane"])
+@pytest.mark.parametrize("seed", range(3))
+def test_what_names_joints_follows_them(seed, rod_joints):
+    """A1 to A3 with couplings, actuators, sensors and a rod: what each says of the mechanism stays what it was."""
+    model, closed = equipped_tree(seed, rod_joints)
+    rng = np.random.default_rng(seed)
+    state = lw.State(closed.q, 0.3 * rng.normal(size=model.nv))
+    wrenches = rng.normal(size=(model.n_bodies, 6))
+    qdd = lw.constrained_dynamics(model, state, wrenches=wrenches).acceleration
+    reactions = lw.joint_reactions(model, state, wrenches=wrenches)
+    along = lw.rod_forces(model, state, reactions)
+    inner = model.body(model.rods[0].bodies[1])
+    for i in (model.body("tool"), inner, int(rng.integers(1, model.n_bodies))):
+        there = lw.reroot(model, state, i, acceleration=qdd)
+        new, order = there.model, there.old_index
+        same(lw.body_poses(new, there.state), lw.body_poses(model, state)[order])
+        same(lw.body_twists(new, there.state), lw.body_twists(model, state)[order])
+        same(coupled(new, there.state), coupled(model, state))
+        again = lw.constrained_dynamics(new, there.state, wrenches=wrenches[order]).acceleration
+        same(again, there.acceleration, condition=1e3)
+        now = lw.rod_forces(new, there.state, lw.joint_reactions(new, there.state, wrenches=wrenches[order]))
+        for name, a, b in zip(along._fields[1:], now[1:], along[1:], strict=True):
+            np.testing.assert_allclose(a, b, rtol=0.0, atol=1e-10 * np.abs(reactions).max(), err_msg=name)
+        back = lw.reroot(new, there.state, model.body_names[0], placement(model, 0), model.joints[0])
+        check_same_model(back.model, model)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_drives_and_sensors_go_on(seed):
+    """Under the same controls joints move alike, and every sensor on them reads what it read."""
+    equipped, closed = equipped_tree(seed)
+    model, rng, h = equipped.without_loops, np.random.default_rng(seed), 1e-8
+    state = lw.State(closed.q, 0.3 * rng.normal(size=equipped.nv))
+    control = {actuator.name: float(rng.normal()) for actuator in model.actuators}
+    before = {}
+    for i in (0, model.body("tool"), int(rng.integers(1, model.n_bodies))):
+        new, start = (model, state) if i == 0 else lw.reroot(model, state, i)
+        sim = lw.FullDynamics(new, start, integrator="semi_implicit_euler", implicit_joints=False, keep_momentum=False)
+        drives, sensors = lw.Actuators(sim), lw.Sensors(sim)
+        for name, value in control.items():
+            drives[name] = value
+        sensors.step(h)
+        now = {x.name: sensors[x.name] for x in model.sensors}
+        before = before or now
+        scale = max(np.abs(reading).max() for reading in before.values())
+        for name, reading in now.items():
+            # Steps differ by how the free body moves, whichever it is: by h times rates of up to 1e4. A wrong sign, body or
+            # frame shows at order one.
+            np.testing.assert_allclose(reading, before[name], rtol=0.0, atol=1e-4 * scale, err_msg=name)
+
+
+@pytest.mark.parametrize(
+    ("what", "named"),
+    [
+        ("coupling", "coupling 'pair' is on joint 'slide'"),
+        ("actuator", "actuator 'drive' is on joint 'slide'"),
+        ("sensor", "sensor 'scale' is on joint 'slide'"),
+    ],
+)
+def test_what_is_on_the_replaced_joint_is_refused(what, named):
+    linkage = lw.library.chain(joints=3)
+    other = list(linkage)[1].joint_name
+    linkage.edit_body(next(iter(linkage)).name, joint_name="slide")
+    if what == "coupling":
+        linkage.add_coupling("pair", {"slide": 1.0, other: 2.0})
+    elif what == "actuator":
+        linkage.actuators.append(lw.Actuator("drive", "slide"))
+    else:
+        linkage.sensors.append(lw.sensors.Encoder("scale", "slide"))
+    model = linkage.compile()
+    with pytest.raises(lw.ModelError, match=named):
+        lw.reroot(model, model.neutral(), 2)
+
+
+def test_a_rod_clamped_in_the_world_is_refused():
+    rod = lw.rod(1.0, 5, EI=1.0, GJ=1.0, mass_per_length=1.0, radius=0.01)
+    rod.attach_world("start", lw.Clamped(), at=(0.0, 0.0, 0.0))
+    model = rod.compile()
+    with pytest.raises(lw.ModelError, match="rod 'rod' is clamped in the world"):
+        lw.reroot(model, model.neutral(), "rod_5")
+    kept = rod.compile(merge_fixed=False)
+    assert lw.reroot(kept, kept.neutral(), "rod_5").model.n_bodies == kept.n_bodies
+
+
+def test_an_uneven_spring_of_a_ball_turns_with_its_axes_or_is_refused():
+    def pair(placement):
+        linkage = lw.Linkage("pair")
+        linkage.add_body("upper", joint=lw.Free(), inertia=lw.Inertia.sphere(1.0, 0.1))
+        ball = lw.Spherical(stiffness=(1.0, 2.0, 3.0))
+        linkage.add_body("lower", "upper", ball, placement, lw.Inertia.sphere(1.0, 0.1), joint_name="hip")
+        return linkage.compile()
+
+    model = pair(lw.Pose((0.0, 0.0, -1.0), rpy=(0.0, np.pi / 2, 0.0)))
+    state = model.random_state(1)
+    assert lw.energy(*lw.reroot(model, state, "lower")).potential == pytest.approx(
+        lw.energy(model, state).potential, rel=rounding(condition=1e2)
+    )
+    model = pair(lw.Pose((0.0, 0.0, -1.0), rpy=(0.3, 0.4, 0.5)))
+    with pytest.raises(lw.ModelError, match=r"joint 'hip': its stiffness .* differs between axes"):
+        lw.reroot(model, model.neutral(), "lower")

@@ -65,6 +65,24 @@ class Sensor:
         return replace(self, name=name, on=on)
 
 
+@dataclass(frozen=True, slots=True)
+class JointSensor(Sensor):
+    """A sensor on a joint.
+
+    reversed: read the joint from its other side, as if it carried its parent; `lw.reroot` sets it where it turns a joint.
+    """
+
+    ON_JOINT: ClassVar[bool] = True
+
+    reversed: bool = field(default=False, kw_only=True)
+
+    def faults(self) -> list[str]:
+        found = Sensor.faults(self)
+        if not isinstance(self.reversed, bool):
+            found.append(f"reversed is {shown(self.reversed)}; it must be True or False")
+        return found
+
+
 def _three(what: str, unit: str) -> tuple[tuple[str, str], ...]:
     return tuple((f"{what}.{axis}", unit) for axis in XYZ)
 
@@ -127,7 +145,7 @@ class Imu(Sensor):
 
 
 @dataclass(frozen=True, slots=True)
-class ForceTorque(Sensor):
+class ForceTorque(JointSensor):
     """What a joint passes to the body it carries: torque [N·m], then force [N], in the body's frame at its origin.
 
     Constraint, motor, spring and damper together, with gravity, loads, contact and loops on what the joint carries.
@@ -136,14 +154,13 @@ class ForceTorque(Sensor):
     """
 
     KIND: ClassVar[str] = "force_torque"
-    ON_JOINT: ClassVar[bool] = True
     at: str = ""
 
     def channels(self, nq: int, nv: int) -> tuple[tuple[str, str], ...]:
         return _three("torque", "N·m") + _three("force", "N")
 
     def faults(self) -> list[str]:
-        found = Sensor.faults(self)
+        found = JointSensor.faults(self)
         if not isinstance(self.at, str):
             found.append(f"at is {shown(self.at)}; it must be the name of a frame")
         return found
@@ -196,14 +213,13 @@ class Range(Sensor):
 
 
 @dataclass(frozen=True, slots=True)
-class Encoder(Sensor):
+class Encoder(JointSensor):
     """Coordinates of a joint [rad or m], then its velocities [rad/s or m/s].
 
     resolution: coordinates are read as multiples of it [rad or m]; 0 reads them exactly.
     """
 
     KIND: ClassVar[str] = "encoder"
-    ON_JOINT: ClassVar[bool] = True
     resolution: float = 0.0
 
     def channels(self, nq: int, nv: int) -> tuple[tuple[str, str], ...]:
@@ -211,18 +227,17 @@ class Encoder(Sensor):
         return positions + tuple((_numbered("velocity", k, nv), "rad/s or m/s") for k in range(nv))
 
     def faults(self) -> list[str]:
-        found = Sensor.faults(self)
+        found = JointSensor.faults(self)
         if not 0.0 <= float_or_nan(self.resolution) < math.inf:
             found.append(f"resolution is {shown(self.resolution)}; it must be a finite number ≥ 0 [rad or m]")
         return found
 
 
 @dataclass(frozen=True, slots=True)
-class Effort(Sensor):
+class Effort(JointSensor):
     """All that acted on a joint along its motion in the last step [N·m or N]: given, motor, spring, damper, limits."""
 
     KIND: ClassVar[str] = "effort"
-    ON_JOINT: ClassVar[bool] = True
 
     def channels(self, nq: int, nv: int) -> tuple[tuple[str, str], ...]:
         return tuple((_numbered("effort", k, nv), "N·m or N") for k in range(nv))

@@ -10,12 +10,15 @@ import numpy as np
 from linkwork.core.arrays import FloatArray
 from linkwork.dynamics.remembered import remembered
 from linkwork.errors import ModelError, StateError
-from linkwork.model.model import Model
+from linkwork.model.layout import INERTIA, POSITION, ROTATION
+from linkwork.model.model import Frame, Model
+from linkwork.model.rerooting.reversal import flipped_coordinates, flipped_velocity
 from linkwork.model.sensors import (
     Effort,
     Encoder,
     ForceTorque,
     Imu,
+    JointSensor,
     Orientation,
     Position,
     Range,
@@ -25,6 +28,7 @@ from linkwork.model.sensors import (
 )
 from linkwork.sensing.moment import Moment
 from linkwork.sensing.rays import RayCaster
+from linkwork.spatial.pose import Pose
 from linkwork.spatial.rotations import matrix_quaternion
 
 Reading = Callable[[Moment], FloatArray]
@@ -93,25 +97,26 @@ def _imu(sensor: Imu, model: Model, sim: Any) -> Reading:
 
 
 def _force_torque(sensor: ForceTorque, model: Model, sim: Any) -> Reading:
-    body = model.joint(sensor.on)
+    carried = model.joint(sensor.on)
+    body = int(model.parent[carried]) if sensor.reversed else carried
     if model.loops:
         raise StateError(
             f"sensor '{sensor.name}': force and torque at a joint are for trees; model '{model.name}' has loops."
         )
     if getattr(sim, "field", None) is not None or not hasattr(sim, "view"):
         raise StateError(f"sensor '{sensor.name}': the forces on bodies are not known in this simulation.")
-    if not sensor.at:
-        return lambda moment: moment.reactions[body]
-    frame = model.frame(sensor.at)
+    frame = model.frame(sensor.at) if sensor.at else Frame(body, Pose())
     if frame.body != body:
         raise ModelError(
             f"sensor '{sensor.name}' reads at '{sensor.at}', which is not on the body that joint '{sensor.on}' carries."
         )
-    R, p = np.reshape(frame.pose.rotation, (3, 3)), np.array(frame.pose.xyz)
 
     def read(moment: Moment) -> FloatArray:
-        torque, force = np.split(moment.reactions[body], 2)
-        return np.concatenate([R.T @ (torque - np.cross(p, force)), R.T @ force])
+        R, p = moment.before.frame(frame)
+        turn, origin = moment.before.frame(Frame(carried, Pose()))
+        torque, force = turn @ moment.reactions[carried, :3], turn @ moment.reactions[carried, 3:]
+        wrench = np.concatenate([R.T @ (torque + np.cross(origin - p, force)), R.T @ force])
+        return -wrench if sensor.reversed else wrench
 
     return read
 
@@ -149,16 +154,38 @@ def _encoder(sensor: Encoder, model: Model, sim: Any) -> Reading:
     q, v, step = model.q_slice(sensor.on), model.v_slice(sensor.on), float(sensor.resolution)
 
     def read(moment: Moment) -> FloatArray:
-        position = moment.now.state.q[q]
+        position, velocity = moment.now.state.q[q], moment.now.state.v[v]
+        if sensor.reversed:
+            position, velocity = _other_side(sensor, model, position, velocity)
         if step > 0.0:
             position = step * np.round(position / step)
-        return np.concatenate([position, moment.now.state.v[v]])
+        return np.concatenate([position, velocity])
 
     return read
 
 
 def _effort(sensor: Effort, model: Model, sim: Any) -> Reading:
-    rows = model.v_slice(sensor.on)
+    rows, q = model.v_slice(sensor.on), model.q_slice(sensor.on)
     if not hasattr(sim, "applied_effort"):
         raise StateError(f"sensor '{sensor.name}': efforts on joints are not known in this simulation.")
-    return lambda moment: moment.effort[rows]
+
+    def read(moment: Moment) -> FloatArray:
+        effort = moment.effort[rows]
+        if not sensor.reversed:
+            return effort
+        place = moment.before.state.q[q]  # power is the same from either side: τᵀ v = τ'ᵀ v'
+        turned = np.array([_other_side(sensor, model, place, unit)[1] for unit in np.eye(effort.size)])
+        return np.asarray(np.linalg.solve(turned, effort))
+
+    return read
+
+
+def _other_side(sensor: JointSensor, model: Model, q: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Coordinates and velocities of a sensor's joint, seen as if it carried its parent."""
+    i = model.joint(sensor.on)
+    joint = model.joints[i]
+    if joint.screws:  # also for one of several that were merged
+        return -q[::-1], -v[::-1]
+    R, p = model.arrays.body[i, ROTATION:POSITION].tolist(), model.arrays.body[i, POSITION:INERTIA].tolist()
+    placement = Pose.raw(tuple(R), tuple(p))
+    return flipped_coordinates(joint, placement, q), flipped_velocity(joint, placement, q, v)

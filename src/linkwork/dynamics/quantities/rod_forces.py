@@ -68,13 +68,15 @@ def rod_forces(model: Model, state: State, reactions: FloatArray, name: str | No
     rod = find_rod(model, name)
     q, v = as_state(model, state)
     bodies = np.array([model.body(body) for body in rod.bodies])
-    wrench = numbers(reactions, (model.n_bodies, 6), "reactions", f"model '{model.name}'")[bodies]
-    phi = _turns(model, q, bodies)
+    carried = carried_pieces(model, rod, bodies)
+    poses = body_poses(model, State(q, v))
+    wrench = numbers(reactions, (model.n_bodies, 6), "reactions", f"model '{model.name}'")[carried]
+    wrench = _from_other_side(wrench, poses[carried], poses[bodies], carried != bodies)
+    phi = _turns(model, q, carried, carried != bodies)
     half = _rotations(0.5 * phi)  # from the child to the middle
     force = -np.einsum("kij,kj->ki", half, wrench[:, 3:])
     moment = -np.einsum("kij,kj->ki", half, wrench[:, :3])
     bent = rod.curvature + phi / rod.spacing[:, None]
-    poses = body_poses(model, State(q, v))
     first = poses[bodies[0]]
     held = first[:3, :3] @ wrench[0, 3:] - rod.start.mass * model.gravity
     return RodForces(
@@ -91,17 +93,53 @@ def rod_forces(model: Model, state: State, reactions: FloatArray, name: str | No
     )
 
 
-def _turns(model: Model, q: FloatArray, bodies: NDArray[np.int64]) -> FloatArray:
-    """Rotation vector of each joint from rest, in the child's frame, shape (n, 3)."""
+def carried_pieces(model: Model, rod: RodOn, bodies: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The bodies that the joints of a rod carry: those towards its end, or the others where the root lies further on.
+
+    bodies: those towards the end, shape (n,).
+    """
+    carried, joint = bodies.copy(), {body: k for k, body in enumerate(bodies.tolist())}
+    parent = model.parent
+    i = model.body(rod.start.body)
+    while i >= 0:
+        if int(parent[i]) in joint:
+            carried[joint[int(parent[i])]] = i
+        i = int(parent[i])
+    return carried
+
+
+def _from_other_side(
+    wrench: FloatArray, carried: FloatArray, bodies: FloatArray, turned: NDArray[np.bool_]
+) -> FloatArray:
+    """Wrenches on the bodies towards the end, from those on the bodies that joints carry: opposite where these differ.
+
+    carried, bodies: poses in the world, shape (n, 4, 4).
+    """
+    a, b = carried[turned], bodies[turned]
+    n, f = (np.einsum("kij,kj->ki", a[:, :3, :3], half) for half in (wrench[turned, :3], wrench[turned, 3:]))
+    n = n + np.cross(a[:, :3, 3] - b[:, :3, 3], f)
+    out = wrench.copy()
+    out[turned] = -np.concatenate([np.einsum("kji,kj->ki", b[:, :3, :3], part) for part in (n, f)], axis=1)
+    return out
+
+
+def _turns(model: Model, q: FloatArray, bodies: NDArray[np.int64], turned: NDArray[np.bool_]) -> FloatArray:
+    """Rotation vector of each joint from rest, in the axes of the body towards the rod's end, shape (n, 3)."""
     out = np.zeros((bodies.size, 3))
     tree, body, rest = model.arrays.tree, model.arrays.body, model.arrays.rest
     kind, first = tree[bodies, layout.KIND], tree[bodies, layout.Q]
     hinge = kind == layout.HELICAL
-    angle = (q[first[hinge]] - rest[first[hinge]])[:, None]
+    sign = np.where(turned, -1.0, 1.0)[
+        :, None
+    ]  # a turned joint has the inverse coordinates, in the axes of the other body
+    angle = sign[hinge] * (q[first[hinge]] - rest[first[hinge]])[:, None]
     out[hinge] = angle * body[bodies[hinge], layout.AXIS : layout.AXIS + 3]
     ball = kind == layout.SPHERICAL
     rows = first[ball][:, None] + np.arange(4)
-    out[ball] = _logarithm(rest[rows], q[rows])
+    inverse = np.concatenate([np.ones_like(sign), sign, sign, sign], axis=1)[ball]
+    out[ball] = _logarithm(inverse * rest[rows], inverse * q[rows])
+    R = body[bodies[turned], layout.ROTATION : layout.POSITION].reshape(-1, 3, 3)
+    out[turned] = np.einsum("kij,kj->ki", R, out[turned])
     return out
 
 

@@ -21,6 +21,7 @@ from linkwork.model.compile.faults import placement_table
 from linkwork.model.compile.order import depth_first_order
 from linkwork.model.joints import Joint
 from linkwork.model.model import Frame, Model, ModelArrays
+from linkwork.model.rerooting.attached import attached_faults, turned_attachments
 from linkwork.model.rerooting.reversal import flipped, flipped_coordinates, flipped_velocity, reversal_faults
 from linkwork.model.state import State
 from linkwork.spatial.pose import Pose
@@ -94,6 +95,7 @@ def reroot_model(
     _write_chain(
         joints, [root.placement, *(P.inverse() for P in placements)], row, tree, body, screws, dof, rest, limits
     )
+    _keep_drives(model, chain, tree[row], dof, limits)
     arrays = ModelArrays(tree, body, screws, dof, rest, model.arrays.gravity)
     for array in (*arrays, limits):
         array.setflags(write=False)
@@ -120,6 +122,7 @@ def reroot_model(
             for loop in model.loops
         ),
         rank=rank,
+        **turned_attachments(model, chain),
     )
     return RerootedModel(rerooted, State(q, v), a, old_index, int(row[0]))
 
@@ -203,6 +206,19 @@ def _write_chain(
     rest[at_q], dof[at_v], limits[at_v] = its_rest, its_dof, its_limits
 
 
+def _keep_drives(model: Model, chain: IntArray, tree: IntArray, dof: FloatArray, limits: FloatArray) -> None:
+    """Rotors and effort limits as they are in the model: actuators have their part in them, which no joint knows of.
+
+    tree: rows of the joints of the chain in the new model.
+    """
+    for i, at_v in zip(chain[:-1].tolist(), tree[1:, layout.V].tolist(), strict=True):
+        rows = np.arange(model.nv)[model.v_slice(i)]
+        there = at_v + np.arange(rows.size)
+        rows = rows[::-1] if model.joints[i].screws else rows
+        dof[there, layout.ARMATURE] = model.arrays.dof[rows, layout.ARMATURE]
+        limits[there, 2] = model.effort_limit[rows]
+
+
 def _carry_chain(
     model: Model,
     chain: IntArray,
@@ -240,7 +256,7 @@ def _refuse_what_has_no_mirror(model: Model, chain: IntArray, placements: list[P
         f"joint '{model.joint_names[i]}': {fault}"
         for i, P in zip(chain[:-1].tolist(), placements, strict=True)
         for fault in reversal_faults(model.joints[i], P)
-    ]
+    ] + attached_faults(model, chain)
     if faults:
         raise ModelError(f"model '{model.name}' cannot be re-rooted to body '{model.body_names[chain[0]]}':", faults)
 

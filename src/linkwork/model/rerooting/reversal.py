@@ -17,6 +17,7 @@ from linkwork.model import layout
 from linkwork.model.joints import OPTIONS, Compound, Joint, Prismatic, Revolute, Screw, Screw3, Spherical
 from linkwork.spatial.pose import Pose
 
+OFF_AXES = 1e-12  # part of a stiffness that rounding of a placement may put off the axes
 PER_AXIS_OF_A_BALL = ("damping", "armature", "effort_limit", "velocity_limit")
 
 
@@ -29,7 +30,8 @@ def moved(joint: Joint, pose: Pose) -> Joint:
         return joint
     if isinstance(joint, Spherical):
         rest = None if joint.rest is None else tuple(moved_coordinates(joint, pose, joint.rest_coordinates()).tolist())
-        return replace(joint, point=pose.apply(joint.point), rest=rest)
+        stiffness = joint.stiffness if _is_even(joint) else tuple(np.diag(_turned_stiffness(joint, pose)).tolist())
+        return replace(joint, point=pose.apply(joint.point), rest=rest, stiffness=stiffness)
     if joint.kind == layout.FREE:
         rest = None if joint.rest is None else tuple(moved_coordinates(joint, pose, joint.rest_coordinates()).tolist())
         return replace(joint, rest=rest)
@@ -93,7 +95,7 @@ def reversal_faults(joint: Joint, placement: Pose) -> list[str]:
             f"them; give the {ball} joint one {name} for all directions"
             for name in PER_AXIS_OF_A_BALL
             if getattr(joint, name) is not None and np.ptp(joint.per_dof(name)) > 0.0
-        ] + _uneven_spring_faults(joint)
+        ] + _uneven_spring_faults(joint, placement)
     found = [
         f"its {name} acts on the velocity of the child's origin, which the parent's origin does not share; "
         f"leave {name} of a {ball} joint out"
@@ -108,12 +110,32 @@ def reversal_faults(joint: Joint, placement: Pose) -> list[str]:
     return found
 
 
-def _uneven_spring_faults(joint: Joint) -> list[str]:
-    """From the other side the rotation vector is turned by the rest orientation, and the spring's axes with it."""
-    if np.ptp(joint.per_dof("stiffness")) > 0.0 and np.abs(joint.rest_coordinates()[1:]).max() > 0.0:
+def _is_even(joint: Joint) -> bool:
+    """Whether a ball's spring is the same about all axes."""
+    return joint.stiffness is None or not np.ptp(joint.per_dof("stiffness")) > 0.0
+
+
+def _turned_stiffness(joint: Joint, placement: Pose) -> FloatArray:
+    """Stiffness of a ball's spring against rotation vectors in the parent's axes, shape (3, 3)."""
+    R = np.reshape(placement.rotation, (3, 3))
+    return np.asarray(R @ np.diag(joint.per_dof("stiffness")) @ R.T)
+
+
+def _uneven_spring_faults(joint: Joint, placement: Pose) -> list[str]:
+    """From the other side the rotation vector is turned by placement and rest orientation, the spring's axes with it."""
+    if _is_even(joint):
+        return []
+    differs = f"its stiffness {joint.stiffness} differs between axes and"
+    if np.abs(joint.rest_coordinates()[1:]).max() > 0.0:
         return [
-            f"its stiffness {joint.stiffness} differs between axes and is slack at another orientation than the joint's "
-            "zero frame; put that orientation into the placement instead of `rest`"
+            f"{differs} is slack at another orientation than the joint's zero frame; put that orientation into the "
+            "placement instead of `rest`"
+        ]
+    K = _turned_stiffness(joint, placement)
+    if np.abs(K - np.diag(np.diag(K))).max() > OFF_AXES * np.abs(K).max():
+        return [
+            f"{differs} its axes, those of the child, are not those of the parent; give it one stiffness, or a placement "
+            "that turns by right angles"
         ]
     return []
 
