@@ -347,3 +347,65 @@ def test_beam_on_many_supports(supports, rng):
         assert (u[:, 0] >= -slack).all()
         assert np.abs(x[:, 0] * u[:, 0]).max() <= slack * np.abs(x).max()
         assert (np.hypot(x[:, 1], x[:, 2]) <= 0.3 * x[:, 0] * (1 + 1e-9) + 1e-12).all()
+
+
+def test_impacts_of_random_bodies(rng):
+    """Impulses of the law of impacts against small steps of du/dp = K ξ; of some bodies sliding presses deeper.
+
+    Half of the bodies are slender ones that meet the world with a corner, the others have any K of condition 30 or less.
+    """
+    count = 300
+    A, Q = rng.normal(size=(2, count, 3, 3))
+    Q = np.linalg.qr(Q)[0]
+    edges = 10.0 ** rng.uniform(-1.0, 0.0, (count, 3))
+    r = np.einsum("nij,nj->ni", Q, 0.5 * edges)
+    S = np.cross(np.eye(3), r[:, None])  # S.T w = w x r
+    inverse = np.einsum("nij,nj,nkj->nik", Q, 12.0 / (np.sum(edges**2, axis=1)[:, None] - edges**2), Q)
+    slender = np.eye(3) + np.einsum("nij,njk,nlk->nil", S, inverse, S)
+    K = np.where(rng.random(count)[:, None, None] < 0.5, slender, A @ A.transpose(0, 2, 1))
+    K = K / np.trace(K, axis1=1, axis2=2)[:, None, None] + 0.03 * np.eye(3)
+    v, mu, e = rng.normal(size=(count, 3)), rng.uniform(0.0, 2.0, count), rng.choice([0.0, 0.3, 0.7, 1.0], count)
+    v[:, 2] = -np.abs(v[:, 2])
+    wanted, jammed = impulses_by_small_steps(K, v, mu, e)
+    assert jammed.sum() > 10
+    problem, contacts = make_problem(1, 1), make_contacts(1)
+    for k in range(count):
+        problem.Lambda[3:, 3:], problem.v_free[3:] = K[k], v[k]
+        problem.v_before[:] = problem.v_free
+        pose(contacts, 0, (0, -1), (0, 0, 0), (0, 0, 1), problem, mu[k], e[k])
+        after, system = solve("impacts", contacts, problem, 1, tolerance=1e-9)
+        assert np.linalg.norm(contacts.impulse[0] - wanted[k]) <= 0.01 * np.linalg.norm(wanted[k])
+        assert after[5] >= -1e-9 * np.linalg.norm(v[k])
+        assert system.report[SWEEPS] == 1
+        assert system.report[ENERGY] <= 1e-12 * np.linalg.norm(wanted[k]) * np.linalg.norm(v[k])
+
+
+def impulses_by_small_steps(K, v, mu, e, parts=500):
+    """Impulses of n collisions along z, and where sliding pressed deeper. In each small dp the impulse of friction is the
+    one in its disk that leaves least energy, at the end of dp; Stronge's e."""
+    count, u = len(v), v.copy()
+    impulse, work, stored, jammed = np.zeros((count, 3)), np.zeros(count), np.zeros(count), np.zeros(count, dtype=bool)
+    values, vectors = np.linalg.eigh(K[:, :2, :2])
+    on = np.arange(count)
+    while on.size:
+        dp = (np.abs(v[on, 2]) + impulse[on, 2]) / parts
+        at = np.einsum("nij,ni->nj", vectors[on], u[on, :2] + dp[:, None] * K[on, :2, 2])
+        low, high = np.zeros(on.size), np.linalg.norm(at, axis=1) / mu[on]  # of a shift that brings it into the disk
+        for _ in range(25):
+            middle = 0.5 * (low + high)
+            outside = np.linalg.norm(at / (dp[:, None] * values[on] + middle[:, None]), axis=1) > mu[on]
+            low, high = np.where(outside, middle, low), np.where(outside, high, middle)
+        xi = np.ones((on.size, 3))
+        xi[:, :2] = -np.einsum("nij,nj->ni", vectors[on], at / (dp[:, None] * values[on] + high[:, None]))
+        rate, speed = np.einsum("nij,nj->ni", K[on], xi), u[on, 2]
+        jammed[on] |= rate[:, 2] < 0.0
+        compressed = (stored[on] == 0.0) & (speed + dp * rate[:, 2] >= 0.0)
+        part = np.where(compressed, -speed / np.where(compressed, rate[:, 2], 1.0), dp)
+        change = part * (speed + 0.5 * part * rate[:, 2])
+        impulse[on] += part[:, None] * xi
+        u[on] += part[:, None] * rate
+        work[on] += change
+        ends = ~compressed & (stored[on] < 0.0) & (work[on] >= (1.0 - e[on] ** 2) * stored[on])
+        stored[on[compressed]] = work[on[compressed]]
+        on = on[~ends & ~(compressed & (e[on] == 0.0))]
+    return impulse, jammed

@@ -11,6 +11,7 @@ Compression ends at u_n = 0 with the work W = ∫ u_n dp; restitution ends when 
 import math
 
 from linkwork.contact.contact_list import COUNT, FRICTION, GAP, RESTITUTION
+from linkwork.contact.solver.laws import size_of
 from linkwork.contact.solver.linear_systems import row_dot, times_delassus
 from linkwork.contact.solver.problem import (
     CONTACTS,
@@ -24,11 +25,13 @@ from linkwork.contact.solver.problem import (
 )
 from linkwork.core.jit import inlined, routine
 
-TURN = 0.05  # [rad] how far the direction of sliding may turn in one step of the integration
-MAX_PHASE_STEPS = 2000
-STUCK = 1e-12  # of the impact speed: tangential speed that counts as none
+TURN = 0.25  # [rad] most that the direction of sliding turns in one step of the integration
+MOST_PIECES = 2000
+STUCK = 1e-10  # of the impact speed: tangential speed that counts as none
+STRAIGHT = 1e-8  # of the fastest turn: what counts as no turn
+HALVINGS = 45  # of a step in which a phase ends
+NEWTON = 60
 SOFT = 1e-7  # of a loop's block: makes rows that depend on each other solvable
-DIRECTIONS = 64  # first scan for the direction that leaves
 
 
 @routine
@@ -139,144 +142,134 @@ def collide(contacts, i, system, rows, x, rest_speed):
 
 
 @inlined
-def rate(K, g1, g2):
-    """du/dp for the tangential impulse (g1, g2) per normal impulse."""
+def velocity(K, u, n, a, b):
+    """The velocity that the impulse (n, a, b) leaves of u."""
     return (
-        K[0] + K[1] * g1 + K[2] * g2,
-        K[1] + K[3] * g1 + K[4] * g2,
-        K[2] + K[4] * g1 + K[5] * g2,
+        u[0] + K[0] * n + K[1] * a + K[2] * b,
+        u[1] + K[1] * n + K[3] * a + K[4] * b,
+        u[2] + K[2] * n + K[4] * a + K[5] * b,
     )
 
 
-@inlined
-def sticking(K):
-    """Tangential impulse per normal impulse that keeps u_t = 0."""
+@routine
+def from_rest(K, mu):
+    """ξ_t, constant from u_t = 0 on, and whether it sticks.   (28)
+
+    It slides along c with du_t/dp = k - μ A c = R c, R > 0, that is |(μ A + R)⁻¹ k| = 1: one R, which Newton's method finds
+    from below. k, A: the blocks of K.
+    """
     det = K[3] * K[5] - K[4] * K[4]
-    return -(K[5] * K[1] - K[4] * K[2]) / det, -(K[3] * K[2] - K[4] * K[1]) / det
+    a, b = -(K[5] * K[1] - K[4] * K[2]) / det, -(K[3] * K[2] - K[4] * K[1]) / det
+    if a * a + b * b <= mu * mu:
+        return a, b, STICK
+    R = max(size_of(K[1], K[2]) - mu * (K[3] + K[5]), 0.0)
+    for _ in range(NEWTON):
+        x, y, z = mu * K[3] + R, mu * K[4], mu * K[5] + R
+        det = x * z - y * y
+        a, b = (z * K[1] - y * K[2]) / det, (x * K[2] - y * K[1]) / det
+        size = size_of(a, b)
+        if not size > 1.0:
+            break
+        R += (size - 1.0) * size * size * det / (a * (z * a - y * b) + b * (x * b - y * a))
+    size = size_of(a, b)
+    return -mu * a / size, -mu * b / size, SLIDE
+
+
+@inlined
+def sliding(K, u, mu, x):
+    """dx/dτ with dp = |u_t| dτ: smooth as far as u_t = 0, where it ends."""
+    v = velocity(K, u, x[0], x[1], x[2])
+    size = size_of(v[1], v[2])
+    return size, -mu * v[1], -mu * v[2], mu * size * size
+
+
+@inlined
+def ahead(x, tau, d):
+    return x[0] + tau * d[0], x[1] + tau * d[1], x[2] + tau * d[2], x[3] + tau * d[3]
 
 
 @routine
-def leaving_direction(K, mu):
-    """The direction (cos θ, sin θ) along which sliding can start from rest: du_t/dp is parallel to it and outward."""
-    best, found = 0.0, False
-    last, last_out = sideways(K, mu, 0.0)
-    for k in range(1, DIRECTIONS + 1):
-        theta = 2.0 * math.pi * k / DIRECTIONS
-        side, out = sideways(K, mu, theta)
-        if not found and ((last <= 0.0) != (side <= 0.0) or side == 0.0) and (out > 0.0 or last_out > 0.0):
-            low, high, low_side = theta - 2.0 * math.pi / DIRECTIONS, theta, last
-            for _ in range(60):
-                middle = 0.5 * (low + high)
-                s, _o = sideways(K, mu, middle)
-                if (s <= 0.0) == (low_side <= 0.0):
-                    low = middle
-                else:
-                    high = middle
-            s, o = sideways(K, mu, 0.5 * (low + high))
-            if o > 0.0:
-                best, found = 0.5 * (low + high), True
-        last, last_out = side, out
-    return found, math.cos(best), math.sin(best)
+def slide(K, u, mu, x, tau):
+    """x after sliding for tau, by Runge and Kutta."""
+    a = sliding(K, u, mu, x)
+    b = sliding(K, u, mu, ahead(x, 0.5 * tau, a))
+    c = sliding(K, u, mu, ahead(x, 0.5 * tau, b))
+    d = sliding(K, u, mu, ahead(x, tau, c))
+    return ahead(ahead(x, tau / 6.0, ahead(a, 1.0, d)), tau / 3.0, ahead(b, 1.0, c))
 
 
 @inlined
-def sideways(K, mu, theta):
-    """Components of du_t/dp across and along the direction θ while sliding that way."""
-    c, s = math.cos(theta), math.sin(theta)
-    d = rate(K, -mu * c, -mu * s)
-    return c * d[2] - s * d[1], c * d[1] + s * d[2]
+def left_of_phase(K, u, x, compressing, goal):
+    """Below zero until a phase ends: u_n in compression; in restitution the work less that with which it ends."""
+    v = velocity(K, u, x[0], x[1], x[2])
+    if compressing:
+        return v[0]
+    work = x[3]  # of the normal impulse: all of it less that of friction
+    for i in range(3):
+        work += 0.5 * x[i] * (u[i] + v[i])
+    return work - goal
 
 
 @routine
 def integrate_collision(K, u, mu, e):
-    """(λ_n, λ_1, λ_2, state): the impulse of one collision that begins with the velocity u, u_n < 0."""
-    u0 = u
+    """(λ_n, λ_1, λ_2, state): the impulse of one collision that begins with the velocity u, u_n < 0.
+
+    x: the impulse so far, and what friction took. Where u_t keeps its direction ξ is constant, and a piece is exact.
+    """
     speed = math.sqrt(u[0] * u[0] + u[1] * u[1] + u[2] * u[2])
-    ln, l1, l2, work = 0.0, 0.0, 0.0, 0.0
+    fastest_turn = size_of(K[1], K[2]) + mu * (K[3] + K[5])  # |du_t/dτ| ≤ this |u_t|
+    x, state = (0.0, 0.0, 0.0, 0.0), SLIDE
+    stopped, rests = False, False
+    a, b = 0.0, 0.0
     compressing, goal = True, 0.0
-    state = SLIDE
-    if math.sqrt(u[1] * u[1] + u[2] * u[2]) <= STUCK * speed:
-        state = STICK
-    for _ in range(MAX_PHASE_STEPS):
-        # The tangential impulse per normal impulse, constant over this piece or turning with u_t.
-        if state == STICK:
-            g1, g2 = sticking(K)
-            if g1 * g1 + g2 * g2 > mu * mu:
-                found, c, s = leaving_direction(K, mu)
-                if found:
-                    g1, g2 = -mu * c, -mu * s
-                else:  # rounding at the edge of the cone
-                    size = math.sqrt(g1 * g1 + g2 * g2)
-                    g1, g2 = mu * g1 / size, mu * g2 / size
-            turning = False
+    for _ in range(MOST_PIECES):
+        v = velocity(K, u, x[0], x[1], x[2])
+        size = size_of(v[1], v[2])
+        if not rests and (stopped or size <= STUCK * speed):
+            rests = True
+            a, b, state = from_rest(K, mu)
+        if not rests:
+            a, b = -mu * v[1] / size, -mu * v[2] / size
+        d = velocity(K, (0.0, 0.0, 0.0), 1.0, a, b)
+        if rests or mu * abs(v[1] * d[2] - v[2] * d[1]) <= STRAIGHT * fastest_turn * size:
+            along = v[1] * d[1] + v[2] * d[2]
+            stop = -size * size / along if along < 0.0 and not rests else math.inf
+            p = piece_end(v[0], d[0], -left_of_phase(K, u, x, compressing, goal), compressing)
+            ends = p <= stop
+            if not ends:
+                p, stopped = stop, True
+            heat = -p * (a * (v[1] + 0.5 * p * d[1]) + b * (v[2] + 0.5 * p * d[2]))
+            x = x[0] + p, x[1] + p * a, x[2] + p * b, x[3] + max(heat, 0.0)
         else:
-            size = math.sqrt(u[1] * u[1] + u[2] * u[2])
-            g1, g2 = -mu * u[1] / size, -mu * u[2] / size
-            turning = True
-        d = rate(K, g1, g2)
-        step = piece_end(u, d, work, goal, compressing)
-        reached_end = True
-        if turning:
-            size2 = u[1] * u[1] + u[2] * u[2]
-            across = abs(u[1] * d[2] - u[2] * d[1])
-            along = (u[1] * d[1] + u[2] * d[2]) / math.sqrt(size2)
-            limit = math.inf
-            if across > 0.0:
-                limit = TURN * size2 / across
-            if along < 0.0:
-                stop = -math.sqrt(size2) / along
-                if across <= 1e-9 * abs(along) * math.sqrt(size2):  # heads straight for rest: reach it exactly
-                    limit = min(limit, stop)
+            low, high = 0.0, TURN / fastest_turn
+            y = slide(K, u, mu, x, high)
+            ends = left_of_phase(K, u, y, compressing, goal) >= 0.0
+            for _half in range(HALVINGS if ends else 0):
+                middle = 0.5 * (low + high)
+                z = slide(K, u, mu, x, middle)
+                if left_of_phase(K, u, z, compressing, goal) >= 0.0:
+                    high, y = middle, z
                 else:
-                    limit = min(limit, 0.5 * stop)
-            if limit < step:
-                step, reached_end = limit, False
-            # Heun: the direction at the end of the piece, averaged
-            v1, v2 = u[1] + step * d[1], u[2] + step * d[2]
-            end = math.sqrt(v1 * v1 + v2 * v2)
-            if end > STUCK * speed and across > 1e-9 * abs(along) * math.sqrt(size2):
-                g1, g2 = 0.5 * (g1 - mu * v1 / end), 0.5 * (g2 - mu * v2 / end)
-                d = rate(K, g1, g2)
-                if reached_end:
-                    step = piece_end(u, d, work, goal, compressing)
-        work += step * (u[0] + 0.5 * step * d[0])
-        ln, l1, l2 = ln + step, l1 + step * g1, l2 + step * g2
-        u = (u[0] + step * d[0], u[1] + step * d[1], u[2] + step * d[2])
-        if state == SLIDE and math.sqrt(u[1] * u[1] + u[2] * u[2]) <= 1e-9 * speed:
-            u = (u[0], 0.0, 0.0)
-            state = STICK
-        elif state == STICK and math.sqrt(u[1] * u[1] + u[2] * u[2]) > 1e-6 * speed:
-            state = SLIDE
-        if reached_end:
+                    low = middle
+            x = y
+        if ends:
             if not compressing or e == 0.0:
                 break
-            compressing, goal, work = False, e * e * max(-work, 0.0), 0.0
-    return without_gain(K, u0, ln, l1, l2, state)
+            compressing = False
+            goal = (1.0 - e * e) * left_of_phase(K, u, x, False, 0.0)
+    return x[0], x[1], x[2], state
 
 
 @inlined
-def piece_end(u, d, work, goal, compressing):
-    """Normal impulse until u_n = 0 (compression) or until the work has been given back (restitution)."""
+def piece_end(speed, d, rest, compressing):
+    """Normal impulse until a phase ends while ξ is constant: u_n = speed + d p; rest: what is left of the phase.
+
+    Infinite where it does not end, as where sliding presses deeper: then the sliding comes to rest first.
+    """
     if compressing:
-        return max(-u[0], 0.0) / d[0] if d[0] > 0.0 else 1e-3 * max(-u[0], 0.0) / max(abs(d[0]), 1e-300)
-    rest = max(goal - work, 0.0)  # ½ d s² + u s = rest
-    if abs(d[0]) <= 1e-300:
-        return rest / max(u[0], 1e-300)
-    root = u[0] * u[0] + 2.0 * d[0] * rest
-    return 2.0 * rest / (u[0] + math.sqrt(max(root, 0.0))) if rest > 0.0 else 0.0
-
-
-@inlined
-def without_gain(K, u, ln, l1, l2, state):
-    """The impulse, shortened where the error of the integration would have made energy."""
-    q = (
-        K[0] * ln + K[1] * l1 + K[2] * l2,
-        K[1] * ln + K[3] * l1 + K[4] * l2,
-        K[2] * ln + K[4] * l1 + K[5] * l2,
-    )
-    first = ln * u[0] + l1 * u[1] + l2 * u[2]
-    second = 0.5 * (ln * q[0] + l1 * q[1] + l2 * q[2])
-    if first + second > 0.0 and second > 0.0:
-        t = max(-first / second, 0.0)
-        return t * ln, t * l1, t * l2, state
-    return ln, l1, l2, state
+        return rest / d if d > 0.0 else math.inf
+    square = speed * speed + 2.0 * d * rest  # ½ d p² + speed p = rest
+    if square < 0.0 or (d <= 0.0 and speed <= 0.0):
+        return math.inf
+    root = math.sqrt(square)
+    return max(2.0 * rest / (speed + root) if speed > 0.0 else (root - speed) / d, 0.0)
