@@ -26,6 +26,8 @@ def as_model(model: Model, what: str) -> Model:
     """A compiled model; a linkage is not one."""
     if not isinstance(model, Model):
         hint = "; compile it first: linkage.compile()" if isinstance(model, Linkage) else ""
+        if isinstance(getattr(model, "model", None), Model):
+            hint = "; give the model and the state of a simulation: sim.model, sim.state"
         raise ModelError(f"{what} needs a lw.Model, not {shown(model)}{hint}.")
     return model
 
@@ -52,9 +54,14 @@ def as_state(model: Model, state: State) -> tuple[FloatArray, FloatArray]:
     if type(model) is not Model:
         as_model(model, "this function")
     try:
+        if type(state) is np.ndarray:  # of which two rows, or two numbers, would pass for q and v
+            raise TypeError
         q, v = state
     except (TypeError, ValueError):
-        raise StateError(f"state must be a lw.State(q, v), not {shown(state)}; model.state(q, v) makes one.") from None
+        raise StateError(
+            f"state must be a lw.State(q, v), not {shown(state)}; model.state(q, v) makes one of arrays, and "
+            "model.state(q) one at rest."
+        ) from None
     q = as_array(q, (model.nq,), "state.q", model)
     v = as_array(v, (model.nv,), "state.v", model)
     if not all_finite(q, v):
@@ -64,7 +71,7 @@ def as_state(model: Model, state: State) -> tuple[FloatArray, FloatArray]:
     return q, v
 
 
-def as_body(model: Model, body: str | int, world: bool = False) -> int:
+def as_body(model: Model, body: str | int | None, world: bool = False) -> int:
     """Index of a body given by name or number; `world` admits the world, -1."""
     if isinstance(body, str):
         index = model.body(body)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from linkwork.core.checks import flag, float_or_nan, shown
 from linkwork.core.messages.describe import html_table, quoted, tabled
 from linkwork.core.messages.names import did_you_mean
+from linkwork.core.messages.warning import warn_user
 from linkwork.errors import ModelError
 from linkwork.model.actuators import Actuator
 from linkwork.model.couplings import Coupling, as_pairs
@@ -232,6 +234,7 @@ class Linkage:
 
     def remove_obstacle(self, name: str) -> None:
         """Takes an obstacle away."""
+        self._warn_where_it_runs()
         kept = [obstacle for obstacle in self._obstacles if obstacle.name != _name(name, "an obstacle")]
         if len(kept) == len(self._obstacles):
             raise ModelError(f"linkage '{self.name}' has no obstacle '{name}'.")
@@ -244,6 +247,7 @@ class Linkage:
 
     def remove_loop(self, name: str) -> None:
         """Opens a loop again."""
+        self._warn_where_it_runs()
         kept = [loop for loop in self._loops if loop.name != _name(name, "a loop")]
         if len(kept) == len(self._loops):
             raise ModelError(f"linkage '{self.name}' has no loop '{name}'.")
@@ -279,6 +283,7 @@ class Linkage:
         _expect(body.placement, Pose, name, "placement", "a lw.Pose")
         _expect(body.inertia, Inertia, name, "inertia", "a lw.Inertia")
         _expect(body.parent, str, name, "parent", "the name of a body or 'world'")
+        self._warn_where_it_runs()
         self._bodies[self._index[name]] = body
         return body
 
@@ -311,6 +316,7 @@ class Linkage:
     def remove_body(self, name: str) -> list[Body]:
         """Takes away a body, what hangs from it, its loops and the couplings of its joint; returns the bodies taken."""
         self[name]
+        self._warn_where_it_runs()
         doomed = {name}
         children: dict[str, list[str]] = {}
         for body in self._bodies:
@@ -375,7 +381,21 @@ class Linkage:
         """
         from linkwork.model.compile.compile import compile_linkage
 
-        return compile_linkage(self, merge_fixed=flag(merge_fixed, "merge_fixed"))
+        model = compile_linkage(self, merge_fixed=flag(merge_fixed, "merge_fixed"))
+        self.__dict__["_compiled"] = weakref.ref(model)
+        return model
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_compiled"}
+
+    def _warn_where_it_runs(self) -> None:
+        """For what takes away or exchanges: simulations keep the linkage as it was compiled."""
+        model = self.__dict__.get("_compiled", lambda: None)()
+        if model is not None and model.simulations:
+            warn_user(
+                f"linkage '{self.name}' is edited while a simulation of it runs, which keeps the linkage as it was "
+                "compiled. Compile it again, and begin a new simulation."
+            )
 
     def to_urdf(self, path: str | Path) -> list[str]:
         """Writes a URDF file; returns what it does not keep. Raises ModelError for joints and loops URDF cannot hold."""

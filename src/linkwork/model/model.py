@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,6 +17,7 @@ from linkwork.core.arrays import FloatArray, IntArray, frozen
 from linkwork.core.checks import choice, finite, integer, numbers, shown
 from linkwork.core.messages.describe import html_table, quoted, tabled
 from linkwork.core.messages.names import did_you_mean
+from linkwork.core.messages.warning import likely_degrees, warn_of_degrees
 from linkwork.errors import ModelError, StateError
 from linkwork.model import layout
 from linkwork.model.actuators import Actuator
@@ -45,6 +47,17 @@ class ModelArrays(NamedTuple):
     dof: FloatArray  # (nv, 4)   damping, stiffness, armature
     rest: FloatArray  # (nq,)     coordinates at which springs are slack
     gravity: FloatArray  # (3,)      [m/s²]
+
+
+def warn_of_degrees_in(model: Model, values: FloatArray, vector: str, what: str) -> bool:
+    """Warns where a number along q or v, given by a person, is an angle that was likely meant in degrees."""
+    for k in likely_degrees(values).tolist():
+        i = model.joint_of(k, vector)
+        screws = model.joints[i].screws
+        if screws and any(screws[k - int(model.arrays.tree[i, layout.Q if vector == "q" else layout.V])].axis):
+            warn_of_degrees(float(values[k]), f"{what} of joint '{model.joint_names[i]}'")
+            return True
+    return False
 
 
 def inertia_only(arrays: ModelArrays) -> ModelArrays:
@@ -114,8 +127,13 @@ class Model:
         """Where algorithms keep their scratch memory for this model, each thread its own."""
         return threading.local()
 
+    @cached_property
+    def simulations(self) -> weakref.WeakSet[Any]:
+        """Simulations of this model that are alive."""
+        return weakref.WeakSet()
+
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "workspaces"}
+        return {name: value for name, value in self.__dict__.items() if name not in ("workspaces", "simulations")}
 
     def __copy__(self) -> Model:
         """Itself: a model is immutable."""
@@ -279,6 +297,8 @@ class Model:
             raise StateError(
                 f"joint '{self.joint_names[bad]}' has the orientation (0, 0, 0, 0), which is not a rotation."
             )
+        if q is not None:
+            warn_of_degrees_in(self, coordinates, "q", "the coordinate")
         return State(coordinates, velocities)
 
     def _vector(self, value: ArrayLike, size: int, what: str) -> FloatArray:

@@ -223,6 +223,14 @@ class Molecule:
             for i in range(residue.first, residue.last)
             if names is None or self.atoms.names[i] in names
         ]
+        if not found:
+            asked = {"chain": chain, "residues": residues, "atoms": atoms, "residue_name": residue_name}
+            given = ", ".join(f"{name}={shown(value)}" for name, value in asked.items() if value is not None)
+            first, last = self.atoms.residues[0].number, self.atoms.residues[-1].number
+            raise ModelError(
+                f"no atom of molecule '{self.name}' fits {given}; it has chains {', '.join(self.chains)} and residues "
+                f"{first} to {last}."
+            )
         return np.array(found, dtype=np.int64)
 
     def torsion(self, kind: str, residue: int | str, chain: str | None = None) -> Torsion:

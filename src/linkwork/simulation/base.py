@@ -7,6 +7,7 @@ that acts on it changes (`_loads_changed`, `_joints_changed`).
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +17,13 @@ from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import flag
 from linkwork.core.messages.deprecation import old_attribute, warn_of_old
 from linkwork.core.messages.describe import html_table
+from linkwork.core.messages.names import did_you_mean_or_list
 from linkwork.core.turns import TakesTurns
 from linkwork.core.units import unit, units_of
 from linkwork.dynamics.inputs import as_state
 from linkwork.dynamics.quantities.efforts import Efforts, as_efforts
-from linkwork.errors import LinkworkError
-from linkwork.model.model import Model
+from linkwork.errors import LinkworkError, StateError
+from linkwork.model.model import Model, warn_of_degrees_in
 from linkwork.model.state import State
 from linkwork.simulation import copying
 from linkwork.simulation.loading.loaded import Loaded
@@ -34,6 +36,11 @@ from linkwork.simulation.run import Runnable
 if TYPE_CHECKING:
     from linkwork.contact.queries import Closest, Collisions
 
+# What people look for among the options of a simulation, and where it is.
+ELSEWHERE = {
+    "gravity": "it is that of the linkage: set linkage.gravity, and compile it again",
+    **dict.fromkeys(("h", "dt", "timestep"), "give the time step to step(h) or run(h, n)"),
+}
 MOST_RECORDED = 2000  # degrees of freedom of models whose efforts are recorded
 
 
@@ -56,6 +63,7 @@ class LinkageSimulation(Loaded, TakesTurns):
 
     def __new__(cls, *args: Any, **options: Any) -> Any:
         """Remembers the arguments after model and state, for copies."""
+        _refuse_unknown(cls, options)
         sim = super().__new__(cls)
         sim._made_with = args[2:], {key: value for key, value in options.items() if key not in ("model", "state")}
         return sim
@@ -64,6 +72,8 @@ class LinkageSimulation(Loaded, TakesTurns):
         """state: that it begins with, for `reset`."""
         super().__init__(model)
         self._first_state = State(np.array(state.q), np.array(state.v))
+        warn_of_degrees_in(model, self._first_state.q, "q", "the coordinate")
+        model.simulations.add(self)
         self.time = 0.0
         self.steps_done = 0
 
@@ -135,6 +145,7 @@ class LinkageSimulation(Loaded, TakesTurns):
         the active region are found anew. A state that is refused changes nothing. Cost: O(n).
         """
         q, v = as_state(self.model, state)
+        warn_of_degrees_in(self.model, q, "q", "the coordinate")
         self._refuse_state(q, v)
         self._begin_at(np.array(q), np.array(v))
 
@@ -293,3 +304,14 @@ class LinkageSimulation(Loaded, TakesTurns):
         settings = {name: getattr(self, name) for name in names if hasattr(self, name)}
         content = self.checkpoint()
         return type(self), self.model, self._first_state, *self._made_with, settings, self.loads, content
+
+
+def _refuse_unknown(kind: type, options: dict[str, Any]) -> None:
+    """Refuses options that a kind of simulation does not have, and says where they are."""
+    taken = inspect.signature(kind.__init__).parameters  # type: ignore[misc]
+    if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in taken.values()):
+        return
+    for name in options.keys() - taken.keys() - getattr(kind.__init__, "old_names", set()):  # type: ignore[misc]
+        known = [other for other in taken if other not in ("self", "model", "state")]
+        where = f"; {ELSEWHERE[name]}." if name in ELSEWHERE else did_you_mean_or_list(name, known, len(known))
+        raise StateError(f"{kind.__name__} has no option '{name}'{where}")

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkwork.core.checks import shown
 from linkwork.core.messages.describe import tabled
+from linkwork.core.messages.names import did_you_mean_or_list
+from linkwork.core.messages.warning import likely_degrees, warn_of_degrees
 from linkwork.errors import ModelError
 
 Vector3 = tuple[float, float, float]
@@ -50,13 +52,21 @@ class Pose:
         rpy: Sequence[float] | None = None,
         quaternion: Sequence[float] | None = None,
         matrix: ArrayLike | None = None,
+        **unknown: Never,
     ):
+        if unknown:
+            name = next(iter(unknown))
+            near = did_you_mean_or_list(name, ("xyz", "rpy", "quaternion", "matrix"))
+            raise ModelError(f"Pose has no option '{name}'{near}")
         if sum(given is not None for given in (rpy, quaternion, matrix)) > 1:
             raise ModelError("Pose takes one of rpy, quaternion and matrix, not several.")
         position = vector3(xyz, "Pose xyz")
         rotation = IDENTITY
         if rpy is not None:
-            rotation = _rotation_rpy(vector3(rpy, "Pose rpy"))
+            turned = vector3(rpy, "Pose rpy")
+            for k in likely_degrees(turned)[:1]:
+                warn_of_degrees(turned[k], "an angle of Pose rpy")
+            rotation = _rotation_rpy(turned)
         elif quaternion is not None:
             rotation = _rotation_quaternion(quaternion)
         elif matrix is not None:

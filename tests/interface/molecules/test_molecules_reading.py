@@ -270,6 +270,9 @@ def test_selections_and_names():
     assert molecule.atom("4:NZ") == molecule.atom("A:4:NZ")
     assert molecule.select(residues=(2, 3), atoms=("CA", "CB")).size == 4
     assert molecule.select(residue_name="LYS", chain="A").size == 22
+    for nothing in ({"chain": "Z"}, {"residues": 900}, {"atoms": "XX"}):  # an empty selection would restrain nothing
+        with pytest.raises(lw.ModelError, match=f"no atom .* fits {next(iter(nothing))}=.*chains A"):
+            molecule.select(**nothing)
     assert molecule.chi1("LYS 4") == molecule.torsion("chi1", 4) == molecule.torsion("chi1", "A:4")
     assert molecule.chi2(4).name == "A:4:chi2"
     assert molecule.model.joint_names[molecule.psi(3).joint] == "A:3:psi"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork.adaptive.adaptive_tree import AdaptiveTree, metric_weights
@@ -32,6 +33,7 @@ from linkwork.contact.settings import Contact
 from linkwork.core.arrays import FloatArray, IntArray, frozen
 from linkwork.core.checks import flag, integer, not_negative, one_of, positive
 from linkwork.core.messages.deprecation import old_attribute, once_positional
+from linkwork.core.messages.warning import warn_user
 from linkwork.core.turns import in_turn
 from linkwork.core.units import given_in, unit
 from linkwork.dynamics.inputs import as_model
@@ -161,6 +163,11 @@ class AdaptiveDynamics(Dynamics):
         self._updates = Updates(self, self._contact_state)
         self._make_region()
         self._counted = count_optional_joints(model)
+        if self.max_active_joints == 0 and self._counted == np.count_nonzero(model.arrays.tree[:, DOF]):
+            warn_user(
+                "max_active_joints is 0, and no tree floats: nothing moves but joints that are pinned active or squeeze. "
+                "Give the number of joints that may move, or a tolerance."
+            )
         self._since_update = self.update_every  # the first step begins with an update
         self._updated_at = 0  # `steps_done` at the last update
         self._is_proven = False  # before the first update nothing is

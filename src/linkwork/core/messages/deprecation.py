@@ -53,6 +53,7 @@ def once_positional(*names: str, renamed: Mapping[str, str] | None = None) -> Ca
                     options[new] = options.pop(old)
             return function(*args, **options)
 
+        called.old_names = old_names  # type: ignore[attr-defined]
         return cast(Called, called)
 
     return decorate

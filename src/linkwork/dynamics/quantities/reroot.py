@@ -74,7 +74,7 @@ class Rerooted(_Pair):
 def reroot(
     model: Model,
     state: State,
-    body: str | int,
+    body: str | int | None = None,
     at: ArrayLike | Pose | None = None,
     joint: Joint | None = None,
     *,
@@ -164,7 +164,7 @@ def _loss(
 # ------------------------------------------------------------------------------------------------------------------ doors
 
 
-def _index(model: Model, body: str | int) -> int:
+def _index(model: Model, body: str | int | None) -> int:
     index = as_body(model, body, world=True)
     if index < 0:
         what = f"'{body}' stands on the ground and" if isinstance(body, str) else "body -1 does not exist and"

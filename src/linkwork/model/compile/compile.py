@@ -31,7 +31,7 @@ from linkwork.model.inertia import Inertia
 from linkwork.model.joints import MAX_DOF, Compound, Fixed, Free, Joint
 from linkwork.model.linkage import WORLD, Body, Linkage
 from linkwork.model.loops import loop_faults, placed_loops
-from linkwork.model.model import Frame, Model, ModelArrays
+from linkwork.model.model import Frame, Model, ModelArrays, warn_of_degrees_in
 from linkwork.model.sensors import sensor_faults
 from linkwork.model.shapes import Shape
 from linkwork.spatial.pose import Pose, vector3
@@ -88,6 +88,7 @@ def compile_linkage(linkage: Linkage, merge_fixed: bool = True) -> Model:
     if faults:
         raise ModelError(_headline(linkage, faults), faults)
     model = _with_drives(_pack(linkage, draft), linkage.actuators)
+    any(warn_of_degrees_in(model, limit, "v", "a limit") for limit in (model.lower, model.upper))
     if linkage.couplings:
         model = replace(model, couplings=tuple(linkage.couplings))
     whole = tuple(rod for rod in linkage.rods if all(name in model._body_index for name in rod.bodies))

@@ -16,6 +16,7 @@ import numpy as np
 
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import finite, shown
+from linkwork.core.messages.warning import warn_user
 from linkwork.errors import ModelError
 from linkwork.model.inertia import Inertia
 from linkwork.model.joints import Free, Joint, Prismatic, Revolute, Spherical
@@ -174,6 +175,11 @@ def rod(
     if not isinstance(joints, str) or joints not in KINDS:
         raise ModelError(f"{name}: joints must be one of {', '.join(KINDS)}, not {shown(joints)}.", about="joints")
     given = Given(EI, GJ, EA, mass_per_length, radius, section, material, damping)
+    if joints == "ball" and GJ is None and (material is None or (section is None and radius is None)):
+        warn_user(
+            f"{name}: GJ is not given; two thirds of EI is taken, as of a round rod that keeps its volume. Give GJ, or a "
+            "material with a radius or section."
+        )
     numbers, measured = rod_numbers(length, segments, given, curve, tolerance, gravity)
     n, ell = numbers.s.size, numbers.length / numbers.s.size
     if measured is not None:
