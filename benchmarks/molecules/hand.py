@@ -16,6 +16,10 @@ import numpy as np
 import linkwork as lw
 from linkwork.haptics.clock import now_ns
 from linkwork.haptics.tick.coupling import couple_once
+from linkwork.viewer.controls.hand import Hand
+from linkwork.viewer.controls.player import FRAME
+from linkwork.viewer.frames import framing, up_of
+from linkwork.viewer.shapes.instances import instances_of
 
 from ..harness import Report, Requirement, progress
 from .dynamics import warm_state
@@ -35,6 +39,7 @@ COUPLING = {
     "passive": False,
 }
 WAY = 0.3  # [nm] that the hand goes to and fro
+WARMER = 20.0  # [K] that a drag of the mouse by 1 nm in a second may warm a molecule
 
 
 class Loops(NamedTuple):
@@ -136,3 +141,48 @@ def measure_hand(report: Report, molecule: Any, quick: bool) -> None:
             Requirement(f"simulation loop, {name} torsions active", free, "ms of the processor per step", "", True,
                         detail=f"{with_hand:.2f} ms while a hand holds an atom")
         )  # fmt: skip
+    measure_drags(report, lw.molecules.peptide("A" * 20, helix=True, relax=True, seed=1), quick)
+    measure_drags(report, molecule, quick)
+
+
+def measure_drags(report: Report, molecule: Any, quick: bool) -> None:
+    """How much warmer a molecule is while the mouse pulls its last atom outwards by 1 nm, than without the mouse."""
+    field = molecule.field(cutoff=CUTOFF)
+    for name, pace, options in (
+        ("all torsions", 1.0, {}),
+        ("all torsions, on a slow computer", 0.2, {}),
+        (f"{ACTIVE} torsions", 1.0, {"max_active_joints": ACTIVE, "update_every": 10}),
+    ):
+        kind: Any = lw.AdaptiveDynamics if options else lw.FullDynamics
+        seconds, seeds = (0.1, range(1)) if quick else (1.0, range(3))
+        means = np.array(
+            [[dragged(kind, molecule, field, seed, v, pace, seconds, options) for v in (0.0, 1.0)] for seed in seeds]
+        )
+        warmer = float((means[:, 1] - means[:, 0]).mean())
+        report.requirements.append(
+            Requirement(
+                f"a drag of the mouse by 1 nm/s, {molecule.name}, {name}", warmer, "K warmer", f"≤ {WARMER:g}",
+                warmer <= WARMER, detail=f"{pace:g} ps simulated in a second; {means[:, 0].mean():.0f} K without it",
+            )
+        )  # fmt: skip
+
+
+def dragged(
+    kind: Any, molecule: Any, field: Any, seed: int, speed: float, pace: float, seconds: float, options: dict[str, int]
+) -> float:
+    """Mean temperature [K] while the mouse goes outwards [nm/s]. pace: simulated ps per second, as a page plays them."""
+    model, bath = molecule.model, lw.Langevin(300.0, 5.0, seed=seed)
+    sim = kind(model, warm_state(molecule, seed), field=field, thermostat=bath, **options)
+    sim.advance(H, 100)
+    T, body = lw.body_poses(model, sim.state), model.n_bodies - 1
+    hand, place = Hand(None, framing(instances_of(model).corners(T), up_of(model)).size), T[body, :3, 3]
+    outwards = place - T[:, :3, 3].mean(axis=0)
+    if speed > 0.0:
+        hand.grab(sim, body, place, T)
+    found = []
+    for k in range(round(seconds / FRAME)):
+        hand.pull(place + speed * FRAME * (k + 1) * outwards / np.linalg.norm(outwards))
+        hand.advance(sim.advance, H, max(1, round(pace * FRAME / H)))
+        found.append(sim.scalars()["temperature"])
+    hand.release()
+    return float(np.mean(found))

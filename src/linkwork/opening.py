@@ -43,10 +43,10 @@ def view(
 ) -> Viewer:
     """Opens a page with a mechanism in 3-D: a simulation runs on it, a recording plays, a model is posed by sliders.
 
-    subject: a simulation, Scene, Recording, Model or Linkage. other: a second recording, shown beside the first.
+    subject: a simulation, Scene, Recording, Model, Linkage or Molecule. other: a second recording, shown beside the first.
     state: of a model (neutral by default). modes: of `lw.modes` at this state, in which the model then swings.
-    h: time step of a simulation [s]; 1 ms, or that of the scene.
-    live: simulate a model or linkage with FullDynamics. play: begin at once.
+    h: time step of a simulation [s]; 1 ms, 2 fs of molecules, or that of the scene.
+    live: simulate a model or linkage with FullDynamics, a molecule under its force field at 300 K. play: begin at once.
     host: this computer only by default; "0.0.0.0" lets others in. port: or the next that is free.
     browser: open it in a browser; by default where a program asks for it with `block`. block: serve until Ctrl-C.
     Needs the extra `viewer`.

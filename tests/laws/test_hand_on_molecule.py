@@ -68,3 +68,31 @@ def test_looking_at_the_present_forces_changes_no_bit():
         ends.append(sim.state)
     assert (ends[0].q == ends[1].q).all()
     assert (ends[0].v == ends[1].v).all()
+
+
+def test_a_hand_as_the_page_of_proteins_has_it_pulls_as_its_spring_does():
+    """Limits by default are those of the units: 50 kJ/mol/nm are 83 pN, with which nobody opens a helix."""
+    molecule = proteins.helix()
+    sim, device = KINDS["full"](molecule, molecule.field(cutoff=0.9)), lw.haptics.Pointer()
+    grasp = lw.haptics.grasp(sim, "A:12:CA", device, stiffness=500.0, damping=0.0)
+    device.move((0.5, 0.0, 0.0))
+    grasp.session.move_on(2e-3)
+    pull = np.linalg.norm(grasp.wrench[3:])
+    assert 240.0 < pull < 260.0  # 500 kJ/mol/nm² over 0.5 nm; the implicit coupling yields by a per cent
+    device.move((8.0, 0.0, 0.0))
+    with pytest.warns(lw.LinkworkWarning, match=r"held back to 3000 kJ/mol/nm, force_limit by default"):
+        grasp.session.move_on(2e-3)
+    assert np.linalg.norm(grasp.wrench[3:]) == pytest.approx(3000.0)
+
+
+def test_a_limit_that_nobody_chose_speaks_once_and_a_chosen_one_never(recwarn):
+    model = lw.library.chain(5).compile()
+    for limits, words in (({}, 1), ({"force_limit": 40.0}, 0)):
+        sim, device = lw.FullDynamics(model, model.neutral()), lw.haptics.Pointer()
+        grasp = lw.haptics.grasp(sim, 3, device, stiffness=1e4, **limits)
+        for k in range(4):
+            device.move((0.5 + 0.1 * k, 0.0, 0.0))
+            grasp.session.move_on(1e-3)
+        assert np.linalg.norm(grasp.wrench[3:]) == pytest.approx(limits.get("force_limit", 50.0))
+        assert sum("held back to 50 N" in str(one.message) for one in recwarn) == words
+        recwarn.clear()

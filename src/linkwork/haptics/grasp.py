@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,8 @@ import numpy as np
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import not_negative, positive, shown
 from linkwork.core.messages.describe import described, tabled
+from linkwork.core.messages.warning import warn_user
+from linkwork.core.units import unit
 from linkwork.errors import StateError
 from linkwork.haptics.devices.device import Device
 from linkwork.haptics.sharing import layout as at
@@ -19,10 +22,14 @@ if TYPE_CHECKING:
     from linkwork.haptics.session import Session
     from linkwork.simulation.loading.loads import Load
 
+UNITS = ("N", "N·m")  # of limits
 FEELS = {"reactions": at.FEEL_REACTIONS, "spring": at.FEEL_SPRING}
 NANO = 1e9
 LARGEST = 1e30  # of a setting; squares and products with positions stay numbers
 LONGEST = 1e9  # [s] in nanoseconds of an integer
+LIMITS: dict[str, Any] = {"force_limit": 50.0, "torque_limit": 5.0}  # by default [N, N·m]
+# and in the units of molecules [kJ/mol/nm, kJ/mol]: 5 nN, and what it takes to break a covalent bond
+MOLECULAR_LIMITS: dict[str, Any] = {"force_limit": 3000.0, "torque_limit": 300.0}
 
 
 @tabled
@@ -32,7 +39,8 @@ class CouplingSettings:
 
     stiffness [N/m], damping [N·s/m]; torque [N·m/rad] and torque_damping [N·m·s/rad] turn the body with the hand (six
     degrees of freedom); both zero: the hand holds a point and lets the body turn (three).
-    force_limit [N], torque_limit [N·m]: the most that acts on the body, and in the world's units on the hand.
+    force_limit [N], torque_limit [N·m]: the most that acts on the body, and in the world's units on the hand. A grasp in
+    the units of molecules has 3000 kJ/mol/nm and 300 kJ/mol by default.
     length_scale: metres of the world per metre of the device. force_scale: newtons of the device per newton of the world.
     watchdog [s]: how old a snapshot or reading may be before the hand is let go; fade [s]: the time that takes.
     feel: "reactions" (what joints, weight and loads do to the body, after Morin and Redon) or "spring" (the coupling).
@@ -46,8 +54,8 @@ class CouplingSettings:
     damping: float = 2.0
     torque: float = 0.0
     torque_damping: float = 0.0
-    force_limit: float = 50.0
-    torque_limit: float = 5.0
+    force_limit: float = LIMITS["force_limit"]
+    torque_limit: float = LIMITS["torque_limit"]
     length_scale: float = 1.0
     force_scale: float = 1.0
     watchdog: float = 0.5
@@ -102,6 +110,11 @@ class CouplingSettings:
 SETTING_NAMES = tuple(field.name for field in fields(CouplingSettings))
 
 
+def default_limits(units: Mapping[str, str]) -> dict[str, Any]:
+    """force_limit and torque_limit of a grasp that gives none. units: of its simulation."""
+    return MOLECULAR_LIMITS if units else LIMITS
+
+
 @described
 class Grasp:
     """One hand's hold on a point of a body; made by `grasp`, ended by `release`."""
@@ -112,7 +125,7 @@ class Grasp:
         self.session, self.slot, self.number = session, slot, number
         self.device, self.load, self.settings = device, load, settings
         self.origin, self.device_origin, self.turn = np.zeros(3), np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])
-        self.is_held = True
+        self.is_held, self._is_warned = True, False
 
     @property
     def body(self) -> int:
@@ -135,6 +148,22 @@ class Grasp:
     def release(self) -> None:
         """Lets the body go. Cost: O(log n)."""
         self.session.release(self)
+
+    def _warn_of_limits(self, wrench: FloatArray) -> None:
+        """Says once where a limit that nobody chose cuts what the coupling would do. wrench: on the body, shape (6,)."""
+        if self._is_warned:
+            return
+        units = self.session.sim.units
+        for (name, default), part, si in zip(
+            default_limits(units).items(), (wrench[3:], wrench[:3]), UNITS, strict=True
+        ):
+            limit = getattr(self.settings, name)
+            if limit == default and not float(np.linalg.norm(part)) < limit * (1.0 - 1e-9):
+                self._is_warned = True
+                warn_user(
+                    f"the hand on '{self.session.sim.model.body_names[self.body]}' is held back to {limit:g} "
+                    f"{unit(si, units)}, {name} by default; its spring would act with more. Give grasp() another {name}."
+                )
 
     # ------------------------------------------------------------------------------------------------------------ results
 

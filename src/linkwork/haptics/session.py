@@ -27,7 +27,7 @@ from linkwork.errors import StateError
 from linkwork.haptics import virtual
 from linkwork.haptics.clock import now_ns
 from linkwork.haptics.devices.device import Device
-from linkwork.haptics.grasp import CouplingSettings, Grasp
+from linkwork.haptics.grasp import CouplingSettings, Grasp, default_limits
 from linkwork.haptics.loops import Loops
 from linkwork.haptics.sharing import layout as at
 from linkwork.haptics.sharing.memory import Output, new_memory, publish_snapshot
@@ -121,7 +121,8 @@ class Session(Uncopied):
                 device.follow(self.clock)
             load = self.sim.apply_wrenches([body], np.zeros((1, 6)), frame="world", at=point)
             self._numbers += 1
-            grasp = Grasp(self, free[0], self._numbers, load, device, settings or CouplingSettings())
+            settings = settings or CouplingSettings(**default_limits(self.sim.units))
+            grasp = Grasp(self, free[0], self._numbers, load, device, settings)
             try:
                 self._device_io[grasp.slot] = DeviceIO(device, grasp.slot)
                 reading = self._device_io[grasp.slot].read(self.memory, self.now())
@@ -189,6 +190,7 @@ class Session(Uncopied):
                 wrench = output.wrench if mine and fresh else np.zeros(6)
                 before = np.concatenate([grasp.load.torque[0], grasp.load.force[0]])
                 if np.isfinite(wrench).all() and not np.array_equal(wrench, before):
+                    grasp._warn_of_limits(wrench)
                     self.sim.set_wrenches(grasp.load, wrench.reshape(1, 6))
 
     def publish(self) -> None:
@@ -396,4 +398,5 @@ def grasp(
     if unknown:
         names = ", ".join(CouplingSettings.__dataclass_fields__)
         raise StateError(f"a grasp has no {', '.join(unknown)}; it has {names}.")
-    return session_of(sim).grasp(body, device, at, CouplingSettings(**settings), align)
+    session = session_of(sim)
+    return session.grasp(body, device, at, CouplingSettings(**{**default_limits(sim.units), **settings}), align)

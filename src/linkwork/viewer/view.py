@@ -18,6 +18,7 @@ from linkwork.errors import LinkworkError, StateError
 from linkwork.model.linkage import Linkage
 from linkwork.model.model import Model
 from linkwork.model.state import State
+from linkwork.molecules.molecule import Molecule
 from linkwork.record.recording import Recording
 from linkwork.scene import Scene
 from linkwork.statics.modes import Modes
@@ -28,8 +29,10 @@ from linkwork.viewer.still import Still
 from linkwork.viewer.vibration import Vibration
 
 STEP = 1e-3  # [s] where nothing says what suits the simulation
+OF_MOLECULES = 2e-3  # [ps]
+CUTOFF, ROOM_TEMPERATURE = 1.0, 300.0  # [nm], [K] of a molecule that is simulated
 
-Subject = Model | Linkage | Recording | Scene | Any
+Subject = Model | Linkage | Molecule | Recording | Scene | Any
 Page = Live | Playback | Still | Vibration
 
 
@@ -110,6 +113,9 @@ def open_page(
         if not isinstance(value, bool | np.bool_) and not (name == "browser" and value is None):
             raise StateError(f"{name} is {shown(value)}; it must be True or False.")
     step = None if h is None else positive(h, "h")
+    if isinstance(subject, Molecule):
+        state = subject.state if state is None else state
+        subject = _simulated(subject, state) if live else subject.model
     source, step = _prepared(subject, state, step, live)
     if other is not None and not (isinstance(source, Recording) and isinstance(other, Recording)):
         raise LinkworkError("only two recordings can be compared: view(recording, other).")
@@ -147,9 +153,21 @@ def _prepared(subject: Subject, state: State | None, h: float | None, live: bool
     is_simulation = all(hasattr(subject, name) for name in ("advance", "state", "model", "scalars", "checkpoint"))
     if not (isinstance(subject, Model | Recording) or is_simulation):
         raise LinkworkError(
-            f"a {type(subject).__name__} cannot be viewed; give a Model, a Linkage, a simulation, a Scene or a Recording."
+            f"a {type(subject).__name__} cannot be viewed; give a Model, a Linkage, a Molecule, a simulation, a Scene or a "
+            "Recording."
         )
-    return subject, STEP if h is None else h
+    default = OF_MOLECULES if getattr(subject, "units", {}) else STEP
+    return subject, default if h is None else h
+
+
+def _simulated(molecule: Molecule, state: State) -> Any:
+    """A molecule under its force field, in a bath of room temperature."""
+    from linkwork.full.simulation import FullDynamics
+    from linkwork.simulation.thermal.langevin import Langevin
+
+    return FullDynamics(
+        molecule.model, state, field=molecule.field(cutoff=CUTOFF), thermostat=Langevin(ROOM_TEMPERATURE)
+    )
 
 
 def _title(subject: Any, source: Any) -> str:

@@ -8,6 +8,7 @@ from tests.helpers import proteins
 
 import linkwork as lw
 from linkwork.viewer.animation import renderer_of
+from linkwork.viewer.controls.hand import Hand
 from linkwork.viewer.shapes.colors import ACTIVE, by_activity, by_depth
 from linkwork.viewer.shapes.instances import instances_of
 from linkwork.viewer.shapes.molecules import ELEMENTS, RIBBON, STICK, TUBE, atoms_of, bonds, residue_labels
@@ -139,3 +140,56 @@ def test_a_page_and_a_recording_of_a_molecule(tmp_path):
     assert (
         np.asarray(renderer.draw(lw.body_poses(molecule.model, molecule.state), by_depth(molecule.model))).std() > 1.0
     )
+
+
+def test_the_view_command_shows_a_structure_file_as_a_molecule(tmp_path):
+    """Its atoms on no ground; live under its force field, in nm and ps."""
+    pytest.importorskip("viser", reason="viser is not installed; the extra `viewer` brings it")
+    from linkwork.cli.commands.view import find_subject
+
+    proteins.helix().write(tmp_path / "helix.pdb", [proteins.helix().state])
+    subject, other = find_subject(str(tmp_path / "helix.pdb"), [])
+    assert isinstance(subject, lw.molecules.Molecule)
+    assert other is None
+    with lw.view(subject, port=0) as viewer:
+        stage = viewer.page.stage
+        assert stage.instances.is_molecule
+        assert not stage.grid.visible
+        assert (stage.state.q == subject.state.q).all()
+    with lw.view(subject, port=0, live=True) as viewer:
+        live = viewer.page
+        viewer.step(5)
+        assert live.stage.instances.is_molecule
+        assert live.sim.time == pytest.approx(5 * 2e-3)  # [ps]
+        assert live.sim.field_energy == pytest.approx(subject.field(cutoff=1.0).energy(live.sim.state), rel=1e-9)
+        assert " ps**" in live.status.content
+
+
+@pytest.mark.parametrize("pace", [1.0, 0.2])  # [ps] that the page simulates in a second
+def test_a_drag_of_one_nanometre_in_a_second_leaves_a_helix_as_warm_as_it_was(pace):
+    """Against the same noise without a hand, all other things equal. By its mass as in SI units the hand made 1,000 K."""
+    molecule = proteins.helix()
+    field, h, last = molecule.field(cutoff=0.9), 4e-3, molecule.model.n_bodies - 1
+    for body in (last, last // 2):
+        warmer = []
+        for seed in range(3):
+            means = []
+            for speed in (0.0, 1.0):
+                bath = lw.Langevin(300.0, friction=5.0, seed=seed)
+                sim = lw.FullDynamics(molecule.model, molecule.state, field=field, thermostat=bath)
+                sim.advance(h, 250)
+                T = lw.body_poses(sim.model, sim.state)
+                hand, place = Hand(None, 3.7), T[body, :3, 3]
+                if speed > 0.0:
+                    hand.grab(sim, body, place, T)
+                temperatures = []
+                for k in range(30):  # pictures in a second, in which the mouse goes outwards
+                    outwards = place - T[:, :3, 3].mean(axis=0)
+                    hand.pull(place + speed * (k + 1) / 30 * outwards / np.linalg.norm(outwards))
+                    hand.advance(sim.advance, h, max(1, round(pace / 30 / h)))
+                    temperatures.append(sim.scalars()["temperature"])
+                assert speed == 0.0 or 100.0 < np.linalg.norm(hand.force) < 400.0  # it pulls
+                hand.release()
+                means.append(np.mean(temperatures))
+            warmer.append(means[1] - means[0])
+        assert np.mean(warmer) < 20.0  # 0 to 5 are seen

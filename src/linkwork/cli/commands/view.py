@@ -3,6 +3,7 @@
 linkwork view robot.urdf
 linkwork view humanoid --live
 linkwork view chain joints=200
+linkwork view 1crn.pdb --live                a molecule under its force field
 linkwork view snake_robot                    a scene: it runs on the page
 linkwork view out/snake_robot                a recording
 linkwork view out/coarse out/fine            two recordings beside each other
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from linkwork.cli.exit_codes import DONE
-from linkwork.cli.mechanism import find_mechanism, library_models
+from linkwork.cli.mechanism import find_mechanism, find_molecule, library_models
 from linkwork.cli.screen import working
 from linkwork.errors import LinkworkError
 
@@ -28,7 +29,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("settings", metavar="NAME=VALUE", nargs="*", help="settings, or a second recording to compare")
     parser.add_argument("--live", action="store_true", help="simulate a model (press play on the page)")
     parser.add_argument("--play", action="store_true", help="begin at once")
-    parser.add_argument("--h", metavar="S", type=float, help="time step [s] (0.001, or that of the scene)")
+    parser.add_argument(
+        "--h", metavar="S", type=float, help="time step [s or ps] (0.001, of a molecule 0.002, or the scene's)"
+    )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1: this computer only)")
     parser.add_argument("--port", type=int, default=8080, help="port, or the next that is free (8080)")
     parser.add_argument("--no-browser", action="store_true", help="only print where the page is")
@@ -76,4 +79,5 @@ def find_subject(source: str, settings: list[str]) -> tuple[Any, Any]:
     )
     if is_scene:
         return Scene.read(source, settings), None
-    return find_mechanism(source, settings), None
+    molecule = find_molecule(source, settings)
+    return find_mechanism(source, settings) if molecule is None else molecule, None

@@ -11,14 +11,14 @@ from linkwork.core.units import unit
 from linkwork.dynamics.quantities.motion import body_poses
 from linkwork.errors import LinkworkError, StateError
 from linkwork.simulation.loading.loads import Load
-from linkwork.viewer.controls.hand import hand_stiffness
+from linkwork.viewer.controls.hand import SOFTNESS, hand_stiffness
 
 if TYPE_CHECKING:
     from linkwork.viewer.live import Live
 
 
 FIRMNESS = 100.0  # a body that is fixed is held this many times more firmly than the hand pulls
-PUSH = 0.5  # of the mechanism's weight: the force first offered
+PUSH = 0.5  # of the force that stretches the hand's spring by SOFTNESS, the weight where there is one: first offered
 
 
 class Actions:
@@ -33,10 +33,11 @@ class Actions:
         gui, sim = live.server.gui, _inner(live.sim)
         if not hasattr(sim, "apply_spring"):
             return
-        weight = float(sim.model.mass.sum()) * max(float(np.linalg.norm(sim.model.gravity)), 1.0)
+        size = live.stage.camera.size
+        push = PUSH * SOFTNESS * size * hand_stiffness(sim, size)
         with gui.add_folder("Selected body", expand_by_default=False):
             self._force = gui.add_vector3(
-                unit("Force [N]", live.units), (0.0, 0.0, float(np.round(PUSH * weight, 3))), step=0.001
+                unit("Force [N]", live.units), (0.0, 0.0, float(np.round(push, 3))), step=0.001
             )
             names = ["Fix", "Release", "Push"]
             self._buttons(gui, "Body", names)

@@ -17,12 +17,14 @@ from linkwork.errors import StateError
 from linkwork.haptics import Grasp, Pointer, grasp
 from linkwork.simulation.base import LinkageSimulation
 from linkwork.simulation.loading.loads import Load
+from linkwork.simulation.thermal.langevin import BOLTZMANN
 from linkwork.viewer.layers import FORCE
 from linkwork.viewer.shapes.colors import as_light
 
 SOFTNESS = 0.1  # of the mechanism's size: how far the spring stretches to hold the whole weight
 DAMPED = 0.3  # of the damping at which the whole mass on the spring would not swing
-LONGEST_HOLD = 5e-3  # [s] of simulated time for which a force of the hand is held
+ROOM_TEMPERATURE, THERMAL = 300.0, 0.1  # [K]; [nm] by which it stretches the spring of a hand on a molecule
+LONGEST_HOLD = 5e-3  # [s, of molecules ps] of simulated time for which a force of the hand is held
 FAR = 0.5  # of the mechanism's size: a spring stretched so far gives the largest force, a full bar
 SHORTEST, LONGEST = (
     0.12,
@@ -32,10 +34,15 @@ PATIENT = 1e6  # [s] the pointer may rest while the page is paused
 
 
 def hand_stiffness(sim: Any, size: float) -> float:
-    """A stiffness that suits the mechanism [N/m]: its mass times 10 m/s² stretches the spring by a tenth of its size."""
-    mass = float(sim.model.mass.sum())
+    """A stiffness that suits the mechanism [N/m]: its mass times 10 m/s² stretches the spring by a tenth of its size.
+
+    A molecule has no weight, and 10 nm/ps² would tear it apart in a picosecond: there thermal motion stretches the spring
+    by THERMAL. Steps need no softer one: the coupling is implicit, and yields to what a body would do within a hold.
+    """
+    if getattr(sim, "units", {}):
+        return BOLTZMANN * ROOM_TEMPERATURE / THERMAL**2
     pull = max(float(np.linalg.norm(sim.model.gravity)), 10.0)
-    return max(mass * pull / (SOFTNESS * size), 1e-9)
+    return max(float(sim.model.mass.sum()) * pull / (SOFTNESS * size), 1e-9)
 
 
 def arrow(force: FloatArray, most: float) -> FloatArray:
@@ -89,7 +96,8 @@ class Hand:
         if not isinstance(sim, LinkageSimulation):
             raise StateError(f"bodies of a {type(sim).__name__} cannot be pulled at.")
         self.stiffness = hand_stiffness(sim, self._size)
-        swings = 2.0 * np.sqrt(self.stiffness * float(sim.model.mass.sum()))
+        # a molecule is damped by what surrounds it; to damp the whole of it would drag it along with the hand
+        swings = 0.0 if sim.units else 2.0 * np.sqrt(self.stiffness * float(sim.model.mass.sum()))
         self._pointer, self._target = Pointer(place), place.copy()
         # a mouse is not pushed by what it feels, so there is no energy to keep back
         self.grasp = grasp(
