@@ -201,3 +201,20 @@ def test_quasi_statics_takes_back_too(make_tree):
     sim.clear(load)
     sim.step(1e-3, 3)
     assert sim.steps_done == 7
+
+
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+@pytest.mark.parametrize("make", [full, adaptive])
+def test_a_gimbal_lock_in_a_loop_is_told_as_one(make, integrator):
+    """The compound that holds the end of a bar to a plane has three hinges; its middle one comes to a right angle."""
+    linkage = lw.Linkage("gimbal", gravity=(0, 0, 0))
+    X, Y, Z = np.eye(3)
+    rod = lw.Inertia.box(1.0, (1, 0.1, 0.1)).at(lw.Pose((0.5, 0, 0)))
+    linkage.add_body("bar", joint=lw.Revolute(Y), inertia=rod)
+    plane = lw.Compound([lw.Prismatic(X), lw.Prismatic(Z), lw.Revolute(X), lw.Revolute(Y), lw.Revolute(Z)])
+    linkage.add_loop(plane, "world", "bar", (lw.Pose((1, 0, 0)), lw.Pose((1, 0, 0))))
+    model = linkage.compile()
+    sim = make(model, model.state([0.5 * np.pi - 0.01], [1.0]), integrator)
+    with pytest.raises(StateError, match="gimbal lock"):
+        sim.step(1e-3, 20)
+    assert sim.steps_done == 9

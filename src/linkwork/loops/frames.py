@@ -212,14 +212,19 @@ def constraint_row(loop, frames, B, k, c):
 
 
 @kernel
-def constraint_rows(loop, frames, B, starts, where, C, gap, slip, bias):
-    """Adds the rows of all loops to C (p, 6 m), and fills gap, slip and bias (p,).
+def constraint_gaps(loop, frames, B, starts, gap, slip, bias):
+    """Fills gap, slip and bias (p,) of all loops. starts (k + 1,): first row of each loop."""
+    for k in range(starts.shape[0] - 1):
+        for r in range(starts[k], starts[k + 1]):
+            _, _, gap[r], slip[r], bias[r] = constraint_row(loop, frames, B, k, r - starts[k])
 
-    starts (k + 1,): first row of each loop; where (k, 2): places of its bodies a and b among the m of C.
-    """
+
+@kernel
+def constraint_rows(loop, frames, B, starts, where, C):
+    """Adds the rows of all loops to C (p, 6 m). where (k, 2): places of their bodies a and b among the m of C."""
     for k in range(where.shape[0]):
         for r in range(starts[k], starts[k + 1]):
-            a, b, gap[r], slip[r], bias[r] = constraint_row(loop, frames, B, k, r - starts[k])
+            a, b, _, _, _ = constraint_row(loop, frames, B, k, r - starts[k])
             for d in range(6):
                 C[r, 6 * where[k, 0] + d] += a[d]
                 C[r, 6 * where[k, 1] + d] += b[d]

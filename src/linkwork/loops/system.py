@@ -16,7 +16,7 @@ from linkwork.dynamics.paths.path_data import PathData
 from linkwork.dynamics.remembered import remembered
 from linkwork.errors import ModelError, StateError
 from linkwork.loops import frames as fr
-from linkwork.loops.frames import constraint_rows
+from linkwork.loops.frames import constraint_gaps, constraint_rows
 from linkwork.model.couplings import Coupling
 from linkwork.model.inertia import Inertia
 from linkwork.model.joints import Joint
@@ -133,7 +133,7 @@ def _cut_joints(joints: tuple[Joint, ...]) -> Model:
 class LoopSystem:
     """Constraints at a state: C a = right, with a the stacked accelerations of the joined bodies, 6 each.
 
-    C: (p, 6 m) rows in body frames; gap (p,): how far loops are open [rad, m]; slip (p,): how fast they open; bias (p,).
+    gap (p,): how far loops are open [rad, m]; slip (p,): how fast they open; bias (p,).
     """
 
     def __init__(self, plan: LoopPlan, q: FloatArray, v: FloatArray, poses: FloatArray | None = None):
@@ -158,17 +158,30 @@ class LoopSystem:
                 f"the joint of loop '{plan.model.loops[bad].name}' is singular at this state (gimbal lock); move away from "
                 "it, or use a ball joint."
             )
-        self.C = np.zeros((plan.count, 6 * plan.bodies.size))
         self.basis, blocks = B, B.reshape(count, 6, 8)
         self.bases = [block[:, : 6 - loop.joint.nv] for block, loop in zip(blocks, plan.model.loops, strict=True)]
         self.gap, self.slip, self.bias = (np.zeros(plan.count) for _ in range(3))
-        constraint_rows(self.loop, plan.frames, B, plan.starts, plan.end_body, self.C, self.gap, self.slip, self.bias)
-        if plan.coupled:
-            self._couple(q, v, poses, twists)
+        constraint_gaps(self.loop, plan.frames, B, plan.starts, self.gap, self.slip, self.bias)
+        self._coupled = self._couple(q, v, poses, twists) if plan.coupled else []
 
-    def _couple(self, q: FloatArray, v: FloatArray, poses: FloatArray, twists: FloatArray) -> None:
-        """Rows of couplings: a coordinate's acceleration is Tᵀ (a_child - X a_parent - c), T dual to its motion."""
+    @cached_property
+    def C(self) -> FloatArray:
+        """Rows on the stacked accelerations of the joined bodies, in their frames, shape (p, 6 m)."""
         plan = self.plan
+        C = np.zeros((plan.count, plan.bodies.size, 6))
+        constraint_rows(self.loop, plan.frames, self.basis, plan.starts, plan.end_body, C.reshape(plan.count, -1))
+        for row, body, part in self._coupled:
+            C[row, body] += part
+        return C.reshape(plan.count, -1)
+
+    def _couple(
+        self, q: FloatArray, v: FloatArray, poses: FloatArray, twists: FloatArray
+    ) -> list[tuple[int, int, FloatArray]]:
+        """Rows of couplings: a coordinate's acceleration is Tᵀ (a_child - X a_parent - c), T dual to its motion.
+
+        Their parts of C: row, place of the body, six numbers.
+        """
+        plan, found = self.plan, []
         arrays = plan.model.arrays
         for k, coupling in enumerate(plan.model.couplings):
             self.gap[plan.loop_rows + k] = -coupling.offset / largest_coefficient(coupling)
@@ -179,11 +192,11 @@ class LoopSystem:
             T = np.linalg.pinv(S[one.first : one.first + one.size])[:, d] * one.coefficient
             R, p = _relative(poses, *one.bodies)
             parent, child = (int(x) for x in np.searchsorted(plan.bodies, one.bodies))
-            self.C[row, 6 * child : 6 * child + 6] += T
-            self.C[row, 6 * parent : 6 * parent + 6] -= T @ motion_matrix(R, p)
+            found += [(row, child, T), (row, parent, -T @ motion_matrix(R, p))]
             self.bias[row] += T @ (np.array(bias) + cross_motion(tuple(twists[i]), tuple(moving)))
             self.gap[row] += one.coefficient * q[one.place]
             self.slip[row] += one.coefficient * v[one.freedom]
+        return found
 
     def wrenches(self, force: FloatArray) -> FloatArray:
         """What constraint forces (p,) do to all bodies, shape (n, 6), each in its body's frame."""

@@ -64,7 +64,7 @@ def resume(table, h, bad):
     s = moving_of(table)
     stage = s.counts[mv.STAGE]
     if bad != mv.OK:
-        return bad if stage == 0 else reject(table, h, math.inf)
+        return bad if stage == 0 else reject(table, h, math.inf, bad)
     rates(table, s.stages[RATE_U + stage])
     for k in range(s.v.shape[0]):
         s.stages[RATE_V + stage, k] = s.qdd[k]
@@ -150,7 +150,7 @@ def accept_or_reject(table, h):
     s = moving_of(table)
     ratio, largest = errors(table)
     if not ratio <= 1.0:
-        return reject(table, h, ratio)
+        return reject(table, h, ratio, mv.SUBSTEPS_VANISH)
     substep = s.numbers[mv.SUBSTEP]
     proposed = s.numbers[mv.PROPOSED_STEP]
     grow = MOST if ratio == 0.0 else SAFETY * ratio**-PROPORTION * s.numbers[mv.ERROR_BEFORE] ** MEMORY
@@ -177,14 +177,14 @@ def accept_or_reject(table, h):
 
 
 @routine
-def reject(table, h, ratio):
-    """Tries again from where the substep began, with a shorter one."""
+def reject(table, h, ratio, cause):
+    """Tries again from where the substep began, with a shorter one. cause: of the failure where there is none."""
     s = moving_of(table)
     shrink = max(LEAST, SAFETY * ratio**-0.2) if math.isfinite(ratio) else LEAST
     s.numbers[mv.PROPOSED_STEP] = s.numbers[mv.SUBSTEP] * shrink
     s.counts[mv.REJECTED] = 1
     if s.numbers[mv.PROPOSED_STEP] < TINIEST * h:
-        return mv.SUBSTEPS_VANISH
+        return cause
     set_substep(s, h)
     go_to_stage(table, 1)
     return EVALUATE

@@ -99,6 +99,7 @@ def solve(table, h, tolerance, by_inertia):
                 change = abs(s.qdd[k])
             size = max(size, abs(s.u[k]))
         if not math.isfinite(change):
+            s.numbers[mv.RESIDUAL] = change / h
             return mv.NOT_CONVERGED
         integrate(s.tree, s.q, s.qdd, 1.0, s.q)
         # After an elimination of K changes shrink as squares: the next one is smaller by the last ratio squared.

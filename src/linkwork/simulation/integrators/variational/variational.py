@@ -71,13 +71,14 @@ def begin_substep(table):
 def resume(table, h, bad):
     s = moving_of(table)
     if bad != mv.OK:
-        return bad if s.counts[mv.STAGE] == AT_START and s.numbers[mv.PASSED] == 0.0 else go_back(table, h)
+        return bad if s.counts[mv.STAGE] == AT_START and s.numbers[mv.PASSED] == 0.0 else go_back(table, h, bad)
     span = s.numbers[mv.SUBSTEP]
     if s.counts[mv.STAGE] == AT_START:
         for k in range(s.v.shape[0]):
             s.u[k] = span * (s.v[k] + 0.5 * span * s.qdd[k])
-        if not find_end(table, span):
-            return go_back(table, h)
+        unsolved = find_end(table, span)
+        if unsolved != mv.OK:
+            return go_back(table, h, unsolved)
         momenta_at_end(table, span)
         for k in range(s.v.shape[0]):
             s.v[k] = 0.0
@@ -91,17 +92,17 @@ def resume(table, h, bad):
 
 @routine
 def find_end(table, h):
-    """q⁺ from the guess of the displacements in u, and what joints give to the second of (5); whether it was found.
+    """q⁺ from the guess of the displacements in u, and what joints give to the second of (5); OK, or why not.
 
     Needs poses and twists at the start, as an evaluation leaves them.
     """
     s = moving_of(table)
     keep_start(table, h)
     integrate(s.tree, s.stages[SUB_Q], s.u, 1.0, s.q)
-    if solve(table, h, FLOATING_TOLERANCE if has_floating_tree(table) else SOLVE_TOLERANCE, False) != mv.OK:
-        return False
-    impulses_at_end(table, h)
-    return True
+    bad = solve(table, h, FLOATING_TOLERANCE if has_floating_tree(table) else SOLVE_TOLERANCE, False)
+    if bad == mv.OK:
+        impulses_at_end(table, h)
+    return bad
 
 
 @routine
@@ -114,19 +115,19 @@ def end_substep(table, h):
         s.qdd[k] = (s.v[k] - s.stages[SUB_V, k]) / span
     is_balanced = balances(table, span, span / h)
     if span > h * SHORTEST and not is_balanced:
-        return go_back(table, h)
+        return go_back(table, h, mv.NOT_CONVERGED)
     repay_debt(table)
     return next_part(table, h)
 
 
 @routine
-def go_back(table, h):
-    """`halve`, with the velocities before the substep."""
+def go_back(table, h, cause):
+    """`halve`, with the velocities before the substep; after the shortest part the cause of the failure."""
     s = moving_of(table)
     for k in range(s.v.shape[0]):
         s.v[k] = s.stages[SUB_V, k]
     s.counts[mv.STAGE] = AT_START
-    return halve(table, h)
+    return EVALUATE if halve(table, h) == EVALUATE else cause
 
 
 # --------------------------------------------------------------------------------------------------- what the ends give
