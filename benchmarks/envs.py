@@ -290,7 +290,7 @@ def snake_file(path: Path, h: float) -> None:
 
     linkage = lw.library.snake(12, radius=0.02)
     linkage.add_obstacle("ground", lw.Plane(friction=0.7))
-    linkage.to_mjcf(path)
+    linkage.to_mjcf(path, overwrite=True)
     tree = ET.parse(path)
     root = tree.getroot()
     option = root.find("option")

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -155,3 +158,68 @@ def test_what_files_cannot_hold(tmp_path):
         tree(PLAIN).to_urdf(3)
     lost = tree(SPRUNG[:1]).to_urdf(tmp_path / "sprung.urdf")
     assert lost[0] == "springs and armature of joint 'j0'"
+
+
+def shaped_tree(joints):
+    """With every shape that both formats have, and a coupling."""
+    linkage = tree(joints)
+    linkage.gravity = (0.0, 0.0, -9.81)
+    ends = {"placement": lw.Pose((0.1, 0.0, 0.0), rpy=(0.1, 0.2, 0.3))}
+    shapes = [lw.Sphere(0.05), lw.Box((0.1, 0.2, 0.3)), lw.Cylinder(0.04, 0.2, visual_only=True)]
+    shapes += [lw.Capsule(0.05, 0.3, friction=0.4, **ends), lw.Capsule(0.04, 0.2, visual_only=True)]
+    linkage.edit_body("b1", shapes=shapes)
+    linkage.add_coupling("tied", {"j1": 1.0, "j2": 2.0}, 0.3)
+    return linkage
+
+
+READERS = {
+    "urdfdom": "import subprocess; subprocess.run(['check_urdf', file], check=True, stdout=subprocess.DEVNULL)",
+    "pinocchio": "import pinocchio as pin; model = pin.buildModelFromUrdf(file); shapes = [pin.buildGeomFromUrdf(model, "
+    "file, kind).ngeoms for kind in (pin.GeometryType.COLLISION, pin.GeometryType.VISUAL)]; assert shapes == [{}, {}]",
+    "mujoco": "import mujoco; mujoco.mj_forward(model := mujoco.MjModel.from_xml_path(file), mujoco.MjData(model))",
+}
+
+
+@pytest.mark.parametrize(
+    ("form", "reader"), [("urdf", "urdfdom"), ("urdf", "pinocchio"), ("urdf", "mujoco"), ("xml", "mujoco")]
+)
+@pytest.mark.parametrize("name", ["hinges", "several", "snake"])
+def test_others_read_what_is_written_without_a_complaint(tmp_path, form, reader, name):
+    """Not a line on stderr, where parsers say what they leave out; every shape arrives."""
+    if reader == "urdfdom" and shutil.which("check_urdf") is None:
+        pytest.skip(reason="urdfdom is not installed (it comes with Pinocchio)")
+    elif reader != "urdfdom":
+        pytest.importorskip(reader, reason=f"{reader} is not installed")
+    if (name, form, reader) == ("several", "urdf", "mujoco"):
+        pytest.skip(reason="MuJoCo refuses links without mass, by which a URDF has joints of several freedoms")
+    hinges = [joint for joint in PLAIN if joint.nv < 2]
+    makers = {"hinges": lambda: shaped_tree(hinges), "several": lambda: shaped_tree(PLAIN), "snake": lw.library.snake}
+    file = tmp_path / f"{name}.{form}"
+    linkage = makers[name]()
+    (linkage.to_urdf if form == "urdf" else linkage.to_mjcf)(file)
+    shapes = [
+        shape for body in linkage for shape in body.shapes for _ in range(3 if isinstance(shape, lw.Capsule) else 1)
+    ]
+    drawn = sum(shape.visual_only for shape in shapes)
+    code = READERS[reader].format(len(shapes) - drawn, drawn)
+    said = subprocess.run(
+        [sys.executable, "-c", f"file = {str(file)!r}; {code}"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert (said.returncode, said.stderr) == (0, "")
+    assert [path.name for path in tmp_path.iterdir()] == [file.name], "no log was written"
+
+
+@pytest.mark.parametrize("form", ["urdf", "mjcf"])
+def test_a_file_that_is_there_is_not_replaced_silently(tmp_path, form):
+    file = tmp_path / "robot"
+    file.write_text("mine")
+    write = getattr(tree(PLAIN), f"to_{form}")
+    with pytest.raises(lw.StateError, match="exists already; give another path, or overwrite=True"):
+        write(file)
+    assert file.read_text() == "mine"
+    write(file, overwrite=True)
+    assert file.read_text() != "mine"

@@ -12,6 +12,7 @@ from linkwork.exporters.parts import (
     ENDLESS,
     Part,
     children_of,
+    free_place,
     is_limited,
     lost_drives,
     one_for_all,
@@ -29,8 +30,9 @@ from linkwork.spatial.pose import Pose
 DRAWN = 10.0  # [m] half edge of a plane where it is drawn; it has no end where bodies touch it
 
 
-def write_mjcf(linkage: Linkage, path: str | Path) -> list[str]:
+def write_mjcf(linkage: Linkage, path: str | Path, overwrite: bool = False) -> list[str]:
     """Writes an MJCF file; returns what is not kept. Raises ModelError for what moves and MJCF cannot hold."""
+    file = free_place(path, "to_mjcf", overwrite)
     refuse(linkage, "MJCF", _faults(linkage))
     lost = [
         f"velocity limits of joint '{body.joint_name}'" for body in linkage if body.joint.velocity_limit is not None
@@ -54,7 +56,7 @@ def write_mjcf(linkage: Linkage, path: str | Path) -> list[str]:
     _couplings(root, linkage)
     if not len(assets):
         root.remove(assets)
-    save(root, path, "to_mjcf")
+    save(root, file)
     return lost
 
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from linkwork.core.checks import as_path
-from linkwork.errors import ModelError
+from linkwork.core.checks import as_path, flag
+from linkwork.errors import ModelError, StateError
 from linkwork.model.joints import Joint
 from linkwork.model.linkage import WORLD, Body, Linkage
 from linkwork.spatial.pose import Vector3
@@ -95,9 +95,17 @@ def is_limited(part: Part) -> bool:
     return math.isfinite(part.lower) or math.isfinite(part.upper)
 
 
-def save(root: ET.Element, path: str | Path, what: str) -> None:
+def free_place(path: str | Path, what: str, overwrite: bool) -> Path:
+    """Where to write; a file that is there stays unless it is to be replaced."""
+    file = as_path(path, what)
+    if not flag(overwrite, "overwrite") and file.exists():
+        raise StateError(f"{what}: '{file}' exists already; give another path, or overwrite=True to replace it.")
+    return file
+
+
+def save(root: ET.Element, file: Path) -> None:
     ET.indent(root)
-    as_path(path, what).write_text(ET.tostring(root, encoding="unicode") + "\n", encoding="utf-8")
+    file.write_text(ET.tostring(root, encoding="unicode") + "\n", encoding="utf-8")
 
 
 def lost_drives(linkage: Linkage) -> list[str]:

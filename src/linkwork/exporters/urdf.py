@@ -9,6 +9,7 @@ from pathlib import Path
 from linkwork.exporters.parts import (
     ENDLESS,
     Part,
+    free_place,
     has_springs,
     is_limited,
     lost_drives,
@@ -26,8 +27,9 @@ from linkwork.spatial.pose import Pose
 BASE = "base_link"
 
 
-def write_urdf(linkage: Linkage, path: str | Path) -> list[str]:
+def write_urdf(linkage: Linkage, path: str | Path, overwrite: bool = False) -> list[str]:
     """Writes a URDF file; returns what is not kept. Raises ModelError for what moves and URDF cannot hold."""
+    file = free_place(path, "to_urdf", overwrite)
     refuse(linkage, "URDF", _faults(linkage))
     lost = [f"springs and armature of joint '{body.joint_name}'" for body in linkage if has_springs(body.joint)]
     lost += [f"obstacle '{obstacle.name}'" for obstacle in linkage.obstacles]
@@ -48,7 +50,7 @@ def write_urdf(linkage: Linkage, path: str | Path) -> list[str]:
             root, f"{frame.name}_fixed", "fixed", base if frame.body == WORLD else frame.body, frame.name, frame.pose
         )
     lost += _mimics(root, linkage)
-    save(root, path, "to_urdf")
+    save(root, file)
     return lost
 
 
@@ -87,7 +89,10 @@ def _body(root: ET.Element, body: Body, base: str, lost: list[str]) -> None:
         names = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
         ET.SubElement(inertial, "inertia", {k: written([x]) for k, x in zip(names, body.inertia.moments, strict=True)})
     for shape in body.shapes:
-        _shape(link, shape, body.name, lost)
+        for piece in _pieces(shape):
+            _shape(link, piece)
+        if shape.friction is not None or shape.restitution is not None:
+            lost.append(f"friction and restitution of a shape of '{body.name}'")
     parent = base if body.parent == WORLD else body.parent
     parts = parts_of(body)
     if parts is None:
@@ -145,7 +150,19 @@ def roll_pitch_yaw(pose: Pose) -> tuple[float, float, float]:
     return math.atan2(-r[5], r[4]), pitch, 0.0
 
 
-def _shape(link: ET.Element, shape: Shape, owner: str, lost: list[str]) -> None:
+def _pieces(shape: Shape) -> list[Shape]:
+    """A capsule as a cylinder and two spheres: parsers of URDF 1.0 know none."""
+    if not isinstance(shape, Capsule):
+        return [shape]
+    ends = (Pose((0.0, 0.0, side * shape.length / 2)) for side in (-1.0, 1.0))
+    place, drawn = shape.placement, shape.visual_only
+    return [
+        Cylinder(shape.radius, shape.length, placement=place, visual_only=drawn),
+        *(Sphere(shape.radius, placement=place @ end, visual_only=drawn) for end in ends),
+    ]
+
+
+def _shape(link: ET.Element, shape: Shape) -> None:
     made = ET.SubElement(link, "visual" if shape.visual_only else "collision")
     if not shape.placement.is_identity:
         angles = written(roll_pitch_yaw(shape.placement))
@@ -155,10 +172,7 @@ def _shape(link: ET.Element, shape: Shape, owner: str, lost: list[str]) -> None:
         ET.SubElement(geometry, "box", size=written(shape.size))
     elif isinstance(shape, Sphere):
         ET.SubElement(geometry, "sphere", radius=written([shape.radius]))
-    elif isinstance(shape, Capsule | Cylinder):
-        kind = "capsule" if isinstance(shape, Capsule) else "cylinder"
-        ET.SubElement(geometry, kind, radius=written([shape.radius]), length=written([shape.length]))
+    elif isinstance(shape, Cylinder):
+        ET.SubElement(geometry, "cylinder", radius=written([shape.radius]), length=written([shape.length]))
     elif isinstance(shape, Mesh):
         ET.SubElement(geometry, "mesh", filename=shape.path or shape.file, scale=written(shape.scale))
-    if shape.friction is not None or shape.restitution is not None:
-        lost.append(f"friction and restitution of a shape of '{owner}'")

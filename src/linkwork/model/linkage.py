@@ -397,13 +397,21 @@ class Linkage:
                 "compiled. Compile it again, and begin a new simulation."
             )
 
-    def to_urdf(self, path: str | Path) -> list[str]:
-        """Writes a URDF file; returns what it does not keep. Raises ModelError for joints and loops URDF cannot hold."""
-        return list(import_module("linkwork.exporters.urdf").write_urdf(self, path))  # that room builds on this one
+    def to_urdf(self, path: str | Path, *, overwrite: bool = False) -> list[str]:
+        """Writes a URDF file; returns what it does not keep. Raises ModelError for joints and loops URDF cannot hold.
 
-    def to_mjcf(self, path: str | Path) -> list[str]:
-        """Writes an MJCF file (MuJoCo); returns what it does not keep. Raises ModelError for what MJCF cannot hold."""
-        return list(import_module("linkwork.exporters.mjcf").write_mjcf(self, path))
+        Capsules become cylinders with two spheres. overwrite: replace a file that is there.
+        """
+        room = import_module("linkwork.exporters.urdf")  # it builds on this one
+        return list(room.write_urdf(self, path, overwrite))
+
+    def to_mjcf(self, path: str | Path, *, overwrite: bool = False) -> list[str]:
+        """Writes an MJCF file (MuJoCo); returns what it does not keep. Raises ModelError for what MJCF cannot hold.
+
+        overwrite: replace a file that is there.
+        """
+        room = import_module("linkwork.exporters.mjcf")
+        return list(room.write_mjcf(self, path, overwrite))
 
     def __repr__(self) -> str:
         loops = f", {len(self._loops)} loops" if self._loops else ""

@@ -29,6 +29,7 @@ class Sensor:
     name: of the sensor. on: the body, frame or joint it sits on.
     noise: standard deviation of what is added to each number of a reading, in its unit; one number, or one for each.
     latency: time until a reading is known [s]. every: steps from one reading to the next.
+    only: the one quantity that is read of several, by the name of its channels, such as "gyro" of an Imu; "" reads all.
     """
 
     KIND: ClassVar[str] = ""  # in scenes
@@ -39,6 +40,7 @@ class Sensor:
     noise: float | tuple[float, ...] = field(default=0.0, kw_only=True)
     latency: float = field(default=0.0, kw_only=True)
     every: int = field(default=1, kw_only=True)
+    only: str = field(default="", kw_only=True)
     source: str = field(default="", kw_only=True)  # "file:line" when a file brought it
 
     def channels(self, nq: int, nv: int) -> tuple[tuple[str, str], ...]:
@@ -56,6 +58,9 @@ class Sensor:
             found.append(f"noise is {shown(self.noise)}; it must be finite numbers ≥ 0")
         if not 0.0 <= float_or_nan(self.latency) < math.inf:
             found.append(f"latency is {shown(self.latency)}; it must be a finite number ≥ 0 [s]")
+        known = list(dict.fromkeys(quantity(channel) for channel, _ in self.channels(1, 1)))
+        if self.only not in ("", *known):
+            found.append(f"only is {shown(self.only)}; it must be one of {', '.join(known)}")
         if isinstance(self.every, bool) or not isinstance(self.every, int) or self.every < 1:
             found.append(f"every is {shown(self.every)}; it must be a whole number ≥ 1 [steps]")
         return found
@@ -81,6 +86,11 @@ class JointSensor(Sensor):
         if not isinstance(self.reversed, bool):
             found.append(f"reversed is {shown(self.reversed)}; it must be True or False")
         return found
+
+
+def quantity(channel: str) -> str:
+    """What a channel is one of the numbers of: "gyro" of "gyro.x"."""
+    return channel.split(".")[0]
 
 
 def _three(what: str, unit: str) -> tuple[tuple[str, str], ...]:

@@ -19,6 +19,7 @@ SENSOR: Keys = {
     "noise": Key(must_be.numbers(0.0), "standard deviation of each number, in its unit; one, or one for each"),
     "latency": Key(must_be.number(0.0), "time until a reading is known", "s"),
     "every": Key(must_be.integer(1), "steps from one reading to the next"),
+    "only": Key(must_be.text, "quantity that is read of several, such as gyro of an imu"),
     "axes": Key(must_be.choice(*AXES), "of a velocity"),
     "direction": Key(must_be.vector(3), "of the ray of a range sensor, in its frame"),
     "reach": Key(must_be.number(0.0, above=True), "how far a range sensor looks", "m"),

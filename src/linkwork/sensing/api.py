@@ -13,7 +13,7 @@ from linkwork.core.messages.describe import html_table
 from linkwork.core.messages.names import did_you_mean
 from linkwork.core.uncopied import Uncopied
 from linkwork.errors import StateError
-from linkwork.model.sensors import Encoder, Orientation, Sensor, refuse_faulty
+from linkwork.model.sensors import Encoder, Orientation, Sensor, quantity, refuse_faulty
 from linkwork.model.state import State
 from linkwork.sensing.moment import Moment
 from linkwork.sensing.readings import reading_of, width_of
@@ -204,7 +204,9 @@ class _Line:
 
     def __init__(self, place: int, sensor: Sensor, sim: Any, seed: int):
         self.place, self.sensor, self._sim, self._seed = place, sensor, sim, seed
-        self.channels = sensor.channels(*width_of(sensor, sim.model))
+        channels = sensor.channels(*width_of(sensor, sim.model))
+        self._read_of = [k for k, (name, _) in enumerate(channels) if sensor.only in ("", quantity(name))]
+        self.channels = tuple(channels[k] for k in self._read_of)
         self._read = reading_of(sensor, sim.model, sim)
         width = len(self.channels)
         levels = np.atleast_1d(np.asarray(sensor.noise, dtype=float))
@@ -223,7 +225,7 @@ class _Line:
         self._reported = 0  # how many of the readings `fresh` has given
 
     def take(self, moment: Moment, k: int) -> None:
-        value = np.array(self._read(moment), dtype=float)
+        value = np.array(self._read(moment), dtype=float)[self._read_of]
         if self._noise is not None:
             value = self._noisy(value, self._noise * self._draw(k))
         self._times.append(moment.time)

@@ -254,12 +254,12 @@ def _sensor(model: Any, k: int, kind: str, name: str, where: tuple[str, str | No
     on_frame: dict[str, Callable[[], Sensor]] = {
         "framepos": lambda: Position(name, frame, noise=noise),
         "framequat": lambda: Orientation(name, frame, noise=noise),
-        "framelinvel": lambda: Velocity(name, frame, noise=noise),
-        "frameangvel": lambda: Velocity(name, frame, noise=noise),
-        "velocimeter": lambda: Velocity(name, frame, "frame", noise=noise),
-        "gyro": lambda: Imu(name, frame, noise=noise),
-        "accelerometer": lambda: Imu(name, frame, noise=noise),
-        "touch": lambda: Touch(name, frame, noise=noise),
+        "framelinvel": lambda: Velocity(name, frame, noise=noise, only="linear"),
+        "frameangvel": lambda: Velocity(name, frame, noise=noise, only="angular"),
+        "velocimeter": lambda: Velocity(name, frame, "frame", noise=noise, only="linear"),
+        "gyro": lambda: Imu(name, frame, noise=noise, only="gyro"),
+        "accelerometer": lambda: Imu(name, frame, noise=noise, only="accelerometer"),
+        "touch": lambda: Touch(name, frame, noise=noise, only="pressing"),
         "rangefinder": lambda: Range(name, frame, UP, cutoff if cutoff > 0.0 else FAR, noise=noise),
     }
     if kind in on_frame and frame:
@@ -267,9 +267,9 @@ def _sensor(model: Any, k: int, kind: str, name: str, where: tuple[str, str | No
     if joint is None:
         return None
     if kind in ("jointpos", "jointvel", "ballquat", "ballangvel"):
-        return Encoder(name, joint, noise=noise)
+        return Encoder(name, joint, noise=noise, only="velocity" if kind.endswith("vel") else "position")
     if kind in ("force", "torque"):
-        return ForceTorque(name, joint, at=frame, noise=noise)
+        return ForceTorque(name, joint, at=frame, noise=noise, only=kind)
     if kind in ("jointactfrc", "actuatorfrc"):
         return Effort(name, joint, noise=noise)
     return None
