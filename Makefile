@@ -2,13 +2,16 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+MADE := $(VENV)/made
 READY := $(VENV)/ready
 DEMO_READY := $(VENV)/demo_ready
+INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-compile
 WORKERS ?= 2
 
 .PHONY: demo test bench docs lint kernels clean
 
 demo: $(DEMO_READY)
+	@echo "the demo:"
 	$(BIN)/linkwork demo
 
 # Linters use one core, so kernels are compiled beside them. Each worker begins with a half of the tests and takes from the other
@@ -36,16 +39,22 @@ lint: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-$(READY): pyproject.toml
+$(MADE):
 	$(PYTHON) -c 'import sys; sys.exit("linkwork needs Python 3.11 or later; set PYTHON=/path/to/python3") if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -e '.[dev]'
+	touch $(MADE)
+
+$(READY): pyproject.toml | $(MADE)
+	@echo "installing Linkwork and all that its tests use into $(VENV): 2.7 GB, minutes over the network ..."
+	$(INSTALL) -e '.[dev]'
 	touch $(READY)
 
-# Not before the tests: they compile all kernels, these among them.
-$(DEMO_READY): $(READY)
-	@echo "compiling kernels, once ..."
-	$(BIN)/linkwork demo --quick --no-picture > /dev/null
+# In small first: steps are timed in the demo, and kernels compile on first use. Not before the tests, which compile all of them.
+$(DEMO_READY): pyproject.toml | $(MADE)
+	@echo "installing Linkwork, and what it draws with, into $(VENV) ..."
+	$(INSTALL) -e '.[plots,viewer]'
+	@echo "compiling the kernels of the demo, once: two minutes of one processor. Each part runs in small:"
+	$(BIN)/linkwork demo --quick --no-picture
 	touch $(DEMO_READY)
 
 clean:

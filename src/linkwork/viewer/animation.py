@@ -1,4 +1,4 @@
-"""Animations of recordings without a browser: GIF, MP4, and one HTML file that plays offline."""
+"""Pictures of models and animations of recordings without a browser: GIF, MP4, and one HTML file that plays offline."""
 
 from __future__ import annotations
 
@@ -10,18 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.core.arrays import IntArray
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import integer, positive
 from linkwork.core.messages.extras import needed
 from linkwork.dynamics.quantities.motion import body_poses
 from linkwork.errors import LinkworkError, StateError
+from linkwork.model.model import Model
+from linkwork.model.state import State
 from linkwork.record.recording import Recording
 from linkwork.viewer.frames import framing, ground_height, up_of
 from linkwork.viewer.playback import room_of
 from linkwork.viewer.render import Renderer
 from linkwork.viewer.server import open_server
 from linkwork.viewer.shapes.colors import by_depth
-from linkwork.viewer.shapes.instances import instances_of
+from linkwork.viewer.shapes.instances import Instances, instances_of
 
 RATE = {"gif": 20.0, "mp4": 30.0, "html": 30.0}  # frames per second
 GIF_COLORS = 256
@@ -46,11 +48,25 @@ def chosen_frames(recording: Recording, rate: float, speed: float = 1.0) -> IntA
 
 def renderer_of(recording: Recording, width: int, height: int) -> Renderer:
     """A renderer whose camera sees the mechanism in all of the recording."""
-    model = recording.model
-    instances, up = instances_of(model), up_of(model)
-    corners = room_of(recording, instances)
+    instances = instances_of(recording.model)
+    return _renderer(recording.model, instances, room_of(recording, instances), width, height)
+
+
+def _renderer(model: Model, instances: Instances, corners: FloatArray, width: int, height: int) -> Renderer:
+    up = up_of(model)
     ground = None if instances.is_molecule else ground_height(model, corners, up)
     return Renderer(instances, framing(corners, up), ground, width, height)
+
+
+def picture(model: Model, state: State | None = None, *, width: int = 640, height: int = 480) -> Any:
+    """A model at a state (default: neutral) with its meshes, on the ground, as a Pillow image: `picture(model).save(path)`.
+
+    width, height: [pixels].
+    """
+    T = body_poses(model, model.neutral() if state is None else state)
+    shape = _size({"width": width, "height": height})
+    instances = instances_of(model)
+    return _renderer(model, instances, instances.corners(T), **shape).draw(T, by_depth(model))
 
 
 def pictures(recording: Recording, frames: IntArray, width: int = 640, height: int = 480) -> Iterator[Any]:

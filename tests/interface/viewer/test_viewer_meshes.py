@@ -116,3 +116,24 @@ def test_an_sdf_is_refused_by_its_name(tmp_path):
     path.write_text("<sdf version='1.7'><model name='m'/></sdf>")
     with pytest.raises(lw.LinkworkError, match=r"(?i)sdf"):
         lw.load(path)
+
+
+def test_a_picture_shows_meshes_and_the_floor(tmp_path):
+    """The mesh covers as much of the picture as a box of its size; lines and a shadow lie around it."""
+    from linkwork.viewer.animation import picture
+
+    write_box(tmp_path, "stl")
+    plain = lw.Linkage("plain")
+    for body in (robot := lw.load(urdf(tmp_path, "box.stl"))):
+        shapes = (lw.Box(SIZE, placement=lw.Pose((0.3, 0, 0))),) if body.shapes else ()
+        plain.add_body(body.name, body.parent, body.joint, body.placement, body.inertia, shapes=shapes)
+    pictures = []
+    for linkage in (robot, plain):
+        linkage.add_obstacle("floor", lw.Plane(), lw.Pose((0, 0, -0.3)))
+        model = linkage.compile()
+        state = model.state(np.full(model.nq, 0.4))
+        pictures.append(np.asarray(picture(model, state, width=160, height=120)).astype(int))
+    seen = [np.ptp(x, axis=2) > 40 for x in pictures]  # colours: the body
+    assert seen[0].sum() > 300
+    assert (seen[0] != seen[1]).sum() < 0.02 * seen[0].sum()
+    assert (pictures[0][~seen[0]] < 250).any(axis=1).sum() > 300  # lines of the floor, and a shadow

@@ -41,8 +41,9 @@ def run(arguments: argparse.Namespace) -> int:
     setup = Setup(screen, quick=arguments.quick)
     start = time.perf_counter()
     panels: list[Panel] = []
-    for name in arguments.parts or PARTS:
-        screen.print(f"[bold]{name}[/bold]  {PARTS[name].title}")
+    names = arguments.parts or list(PARTS)
+    for k, name in enumerate(names, 1):
+        screen.print(f"[bold]{name}[/bold] ({k} of {len(names)})  {PARTS[name].title}")
         setup.print(PARTS[name].says)
         panels += PARTS[name].show(setup)
         screen.print()
