@@ -9,12 +9,16 @@ import numpy as np
 
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.dynamics.kinematics import local_twists, world_poses
+from linkwork.dynamics.quantities.motion import body_poses, body_twists
+from linkwork.dynamics.quantities.rod_forces import RodForces, find_rod, rod_forces
 from linkwork.environment import wet_columns as at
 from linkwork.environment.fluid import wrenches_in_motion
 from linkwork.environment.water import Water
 from linkwork.errors import StateError
 from linkwork.model.model import Model
+from linkwork.model.rods.ends import RodOn
 from linkwork.model.shapes import Box, Capsule, Cylinder, Shape, Sphere
+from linkwork.model.state import State
 
 
 class Wetted(NamedTuple):
@@ -39,6 +43,11 @@ def wetted(model: Model, water: Water) -> Wetted:
             f"no body of model '{model.name}' has a shape that water touches; give bodies capsules, cylinders, "
             "spheres or boxes."
         )
+    return _in_water(water, rows, bodies)
+
+
+def _in_water(water: Water, rows: FloatArray, bodies: IntArray) -> Wetted:
+    """Pieces with the coefficients of a fluid."""
     rows[:, at.WET_CROSS] = water.drag[0] * 2.0 * rows[:, at.WET_RADIUS]
     rows[:, at.WET_DRAG] = water.drag[1] * 2.0 * math.pi * rows[:, at.WET_RADIUS]
     rows[:, at.WET_ADDED] = water.added_mass * water.density * rows[:, at.WET_VOLUME]
@@ -98,14 +107,52 @@ def fluid_wrenches(model: Model, water: Water, q: FloatArray, v: FloatArray, tim
 
     Buoyancy, drag, waves and the seabed; added mass is left out.
     """
-    wet, numbers = wetted(model, water), water.numbers_in_motion
-    numbers[at.TIME] = time
     tree, body, screws, *_ = model.arrays
     poses, twists = world_poses(tree, body, screws, q), local_twists(tree, body, screws, q, v)
+    return _wrenches(wetted(model, water), water, model.arrays.gravity, poses, twists, time)
+
+
+def _wrenches(
+    wet: Wetted, water: Water, gravity: FloatArray, poses: FloatArray, twists: FloatArray, time: float
+) -> FloatArray:
+    numbers = water.numbers_in_motion
+    numbers[at.TIME] = time
     turned = np.einsum(
         "kij,kj->ki", poses[wet.body, :9].reshape(-1, 3, 3), wet.rows[:, at.WET_MIDDLE : at.WET_MIDDLE + 3]
     )
     wet.follow(water, turned + poses[wet.body, 9:], time)
-    out = np.zeros((model.n_bodies, 6))
-    wrenches_in_motion(*wet, numbers, water.profile, model.arrays.gravity, poses, twists, out)
+    out = np.zeros((poses.shape[0], 6))
+    wrenches_in_motion(*wet, numbers, water.profile, gravity, poses, twists, out)
     return out
+
+
+def rod_forces_in_fluid(
+    model: Model,
+    state: State,
+    reactions: FloatArray,
+    name: str | None,
+    loops: FloatArray | None,
+    water: Water | None,
+    time: float = 0.0,
+) -> RodForces:
+    """`rod_forces`, with what a fluid does to a clamped first piece in `start_force`."""
+    found = rod_forces(model, state, reactions, name, loops)
+    if water is None:
+        return found
+    on_piece = force_on_clamped_piece(model, water, find_rod(model, name), state, time)
+    return found._replace(start_force=found.start_force - on_piece)
+
+
+def force_on_clamped_piece(model: Model, water: Water, rod: RodOn, state: State, time: float = 0.0) -> FloatArray:
+    """What a fluid does to the first piece of a rod that is clamped, a part of the body that holds it: the force in the
+    world [N], shape (3,); zeros where the first piece is a body of its own."""
+    row = next((_row(shape) for _, shape in model.shapes if shape.owner == rod.start.body), None)
+    if row is None:
+        return np.zeros(3)
+    wet = _in_water(water, row[1][None], np.zeros(1, dtype=np.int64))
+    host, pose, twist = model.body(rod.start.body), np.eye(4), np.zeros((1, 6))
+    if host >= 0:
+        pose, twist = body_poses(model, state)[host], body_twists(model, state)[host : host + 1]
+    flat = np.concatenate([pose[:3, :3].ravel(), pose[:3, 3]])[None]
+    wrench = _wrenches(wet, water, model.arrays.gravity, flat, twist, time)
+    return np.asarray(pose[:3, :3] @ wrench[0, 3:])

@@ -9,7 +9,7 @@ import numpy as np
 
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import finite, function, integer, positive
-from linkwork.core.messages.describe import tabled
+from linkwork.core.messages.describe import described
 from linkwork.dynamics.inputs import as_state
 from linkwork.errors import StateError
 from linkwork.loops.closing import close_loops
@@ -25,7 +25,7 @@ CLOSE_BY = 1e-3  # of the first step of the load: where the branch begins to be 
 HALVINGS = 3  # of a step of the load, where Newton's method does not stay on the branch
 
 
-@tabled
+@described
 class Buckled(NamedTuple):
     """The first load at which an equilibrium loses its stability."""
 

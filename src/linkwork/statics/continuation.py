@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import finite, function, integer, positive
-from linkwork.core.messages.describe import tabled
+from linkwork.core.messages.describe import described
 from linkwork.dynamics.inputs import as_state, refuse_couplings
 from linkwork.errors import StateError
 from linkwork.model.kernels.manifold import coordinates_difference, coordinates_integrate
@@ -37,7 +37,7 @@ LOAD_STEP = 1e-6  # part of the load's scale over which f is a difference
 SHORTEST = 1e-6  # of the first step
 
 
-@tabled
+@described
 class Branch(NamedTuple):
     """Equilibria along a branch."""
 

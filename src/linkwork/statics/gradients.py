@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork.core.arrays import FloatArray
-from linkwork.core.messages.describe import tabled
+from linkwork.core.messages.describe import described
 from linkwork.derivatives import inverse
 from linkwork.derivatives.inputs import as_weights
 from linkwork.derivatives.kinematics import Moving
@@ -32,7 +32,7 @@ from linkwork.statics.elimination.workspace import Acting
 SOLVED = 1e-9  # part of the weights that may be left where rounding ends the solution
 
 
-@tabled
+@described
 class SettleGradients(NamedTuple):
     """Gradients of a number that depends on where a linkage comes to rest.
 

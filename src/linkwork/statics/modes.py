@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import integer, positive
 from linkwork.core.messages.deprecation import once_positional
-from linkwork.core.messages.describe import tabled
+from linkwork.core.messages.describe import described
 from linkwork.dynamics.inputs import as_state
 from linkwork.environment.water import Water
 from linkwork.errors import StateError
@@ -40,7 +40,7 @@ ALMOST = 1e-12
 ALMOST_FREE = 1e-5  # part of the highest mode below which one in a field counts as free: differences see no less
 
 
-@tabled
+@described
 class Modes(NamedTuple):
     """Small motions q ⊕ ε shape sin(ω t) about an equilibrium, slowest first."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -13,8 +13,9 @@ from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import flag, integer, positive
 from linkwork.core.messages.describe import tabled
 from linkwork.dynamics.inputs import as_state, refuse_couplings
-from linkwork.dynamics.quantities.rod_forces import RodForces, rod_forces
+from linkwork.dynamics.quantities.rod_forces import RodForces
 from linkwork.environment.water import Water
+from linkwork.environment.wetted import rod_forces_in_fluid
 from linkwork.errors import StateError
 from linkwork.loops.system import loop_plan
 from linkwork.model.model import Model
@@ -69,7 +70,7 @@ class SettleReport(NamedTuple):
 
 
 @tabled
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Settled:
     """A linkage at rest. `state, report = lw.settle(...)` takes the first two."""
 
@@ -78,9 +79,13 @@ class Settled:
     model: Model
     wrenches: FloatArray  # (n, 6)  that each joint passes to the body it carries, [n; f] in the body's frame [N·m, N]
     acting: Acting = field(repr=False)  # what it was settled under
+    water: Water | None = None  # and in
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.state, self.report))
+
+    def __repr__(self) -> str:
+        return f"Settled('{self.model.name}': {self.report})"
 
     def backward(self, q: ArrayLike) -> SettleGradients:
         """Gradients of a number with respect to loads, springs, inertias and gravity, from that with respect to the
@@ -102,7 +107,8 @@ class Settled:
 
     def along(self, rod: str | None = None) -> RodForces:
         """Internal forces of a rod, by its name; the only one by default."""
-        return rod_forces(self.model, self.state, self.wrenches, rod)
+        water = None if self.water is None else replace(self.water, waves=None)  # it settled in still water
+        return rod_forces_in_fluid(self.model, self.state, self.wrenches, rod, self.report.reactions, water)
 
     @property
     def tension(self) -> FloatArray:
@@ -202,7 +208,7 @@ def settle(
         return settle_in_field(model, field, np.array(q, dtype=float), limit, most)
     acting = gather(model, effort, wrenches, loads)
     if water is not None and model.nv > 0:
-        return _in_water(model, acting, q, water, limit, most)
+        return replace(_in_water(model, acting, q, water, limit, most), water=water)
     if model.nv == 0:
         balance = Balance(model, acting, q)
         return _settled(balance, None, settle_tree(balance, limit, most, False), 0)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork.environment.wetted import fluid_wrenches
 from linkwork.errors import ModelError, StateError
 
 NUMBERS = {"EI": 1.0, "GJ": 1.0, "mass_per_length": 2.0, "radius": 0.01}
@@ -220,6 +221,56 @@ def test_forces_along_a_rod_are_the_same_at_rest_in_motion_and_in_a_recording(tm
             assert np.abs(getattr(found, name) - getattr(rest, name)).max() < 1e-6 * np.abs(rest.tension).max(), name
     with pytest.raises(StateError, match="simulations have"):
         lw.along(sim, 0)
+
+
+STREAM = lw.Water(density=200.0, current=(0.0, 0.3, 0.0), surface=100.0)
+
+
+@pytest.mark.parametrize("water", [None, STREAM], ids=["in a void", "in a stream"])
+@pytest.mark.parametrize("start", [lw.Pinned(), lw.Clamped()], ids=["pinned", "clamped"])
+@pytest.mark.parametrize(
+    ("end", "body", "EA"),
+    [(None, "world", None), (lw.Pinned(), "ship", 1e4), (lw.Clamped(), "world", 1e4), (lw.Pinned(), "world", None)],
+    ids=["free end", "pinned end, from a ship", "clamped end", "pinned end"],
+)
+def test_forces_at_the_ends_hold_all_of_a_rod(water, start, end, body, EA):
+    """With its weight, buoyancy and drag of all its pieces, held in the world or by a body, at rest and in a simulation."""
+    linkage = lw.Linkage("line")
+    slider = lw.Prismatic((1, 0, 0), stiffness=100.0)
+    linkage.add_body("ship", "world", slider, lw.Pose(), lw.Inertia.box(50.0, (1, 1, 1)), shapes=(lw.Box((1, 1, 1)),))
+    rod = lw.rod(10.0, 8, EI=1.0, GJ=1.0, mass_per_length=1.0, radius=0.01, EA=EA)
+    held = None if end is None else ("world", end, lw.Pose((7.0, 1.0, 0.0)))
+    rod.attach_to(linkage, start=(body, start, lw.Pose(rpy=(0.0, 0.9, 0.0))), end=held)
+    model = linkage.compile()
+    rest = lw.settle(model, model.neutral(), water=water)
+    forces, outside = rest.along(), 10.0 * model.gravity
+    if water is not None:
+        whole = linkage.compile(merge_fixed=False)  # where a clamped piece is a body that the fluid touches
+        at = whole.neutral().q.copy()
+        for joint in model.joint_names:
+            at[whole.q_slice(joint)] = rest.state.q[model.q_slice(joint)]
+        pushes = fluid_wrenches(whole, water, at, np.zeros(whole.nv))[:, 3:]
+        turns = lw.body_poses(whole, lw.State(at, np.zeros(whole.nv)))[:, :3, :3]
+        pieces = [i for i, name in enumerate(whole.body_names) if name != "ship"]
+        outside = outside + np.einsum("kij,kj->i", turns[pieces], pushes[pieces])
+    # 1e-10 of the loads are left unbalanced
+    assert np.abs(forces.start_force + forces.end_force + outside).max() < 1e-8 * 98.1
+    assert (end is None) == (not forces.end_force.any())
+    assert np.allclose(forces.start_force[2], 98.1 if end is None else 49.0, rtol=0.15)
+    now = lw.FullDynamics(model, rest.state, water=water).along()
+    for name in ("start_force", "end_force"):
+        assert np.abs(getattr(now, name) - getattr(forces, name)).max() < 1e-6 * 98.1
+    assert len(str(forces)) + len(str(rest)) < 1500  # not a page of numbers
+
+
+def test_reactions_of_loops_are_asked_for():
+    rod = lw.rod(1.0, 4, EI=1.0, mass_per_length=1.0, radius=0.01)
+    rod.attach_world("start", lw.Pinned())
+    rod.attach_world("end", lw.Pinned(), at=(0.8, 0.0, 0.0))
+    model = rod.compile()
+    rest = lw.settle(model, model.neutral())
+    with pytest.raises(StateError, match=r"loops=lw.constrained_dynamics"):
+        lw.rod_forces(model, rest.state, rest.wrenches)
 
 
 def test_tension_of_a_swinging_rod_counts_its_motion():

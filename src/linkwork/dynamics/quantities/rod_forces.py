@@ -6,6 +6,7 @@ turned back by φ/2. Seen from it, results are of order 2 in the length of a seg
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import numbers
-from linkwork.core.messages.describe import tabled
+from linkwork.core.messages.describe import described
 from linkwork.core.messages.names import did_you_mean
 from linkwork.dynamics.inputs import as_model, as_state
 from linkwork.dynamics.quantities.motion import body_poses
@@ -24,9 +25,13 @@ from linkwork.model.rods.ends import RodOn
 from linkwork.model.state import State
 
 
-@tabled
+@described
 class RodForces(NamedTuple):
-    """Along one rod, at its joints from start to end. y and z are the axes of its section."""
+    """Along one rod, at its joints from start to end. y and z are the axes of its section.
+
+    start_force and end_force are of what holds the ends on the rod: with its weight, its fluid and its loads they are in
+    balance. Where an end is free they are zero.
+    """
 
     name: str
     s: FloatArray  # (n,)  length from the start [m]
@@ -37,9 +42,8 @@ class RodForces(NamedTuple):
     curvature: FloatArray  # (n, 2)  about y and z, natural curvature included [1/m]
     twist: FloatArray  # (n,)  natural twist included [rad/m]
     at: FloatArray  # (n, 3)  where the joints are, in the world [m]
-    start_force: (
-        FloatArray  # (3,)  of what holds the start on the rod, in the world [N]; without motion of the first piece
-    )
+    start_force: FloatArray  # (3,)  of what holds the start on the rod, in the world [N]
+    end_force: FloatArray  # (3,)  and of what holds or hangs from the end
 
 
 def find_rod(model: Model, name: str | None) -> RodOn:
@@ -59,26 +63,31 @@ def find_rod(model: Model, name: str | None) -> RodOn:
     )
 
 
-def rod_forces(model: Model, state: State, reactions: FloatArray, name: str | None = None) -> RodForces:
+def rod_forces(
+    model: Model, state: State, reactions: FloatArray, name: str | None = None, loops: FloatArray | None = None
+) -> RodForces:
     """Internal forces of a rod at a state, from the wrenches that joints pass to the bodies they carry.
 
     reactions: [n; f] in each body's frame at its origin, shape (n, 6), as `lw.joint_reactions` gives them.
     name: of the rod; the only one by default.
+    loops: reactions of the loops, shape (loops, 6), as `lw.constrained_dynamics` gives them, where the model has loops.
+    The first piece of a rod that is clamped belongs to the body that holds it, and to no joint: its weight is in
+    start_force; its acceleration, and a fluid around it, are not (`along` counts the fluid).
     """
     rod = find_rod(model, name)
     q, v = as_state(model, state)
     bodies = np.array([model.body(body) for body in rod.bodies])
     carried = carried_pieces(model, rod, bodies)
     poses = body_poses(model, State(q, v))
-    wrench = numbers(reactions, (model.n_bodies, 6), "reactions", f"model '{model.name}'")[carried]
-    wrench = _from_other_side(wrench, poses[carried], poses[bodies], carried != bodies)
+    every = numbers(reactions, (model.n_bodies, 6), "reactions", f"model '{model.name}'")
+    wrench = _from_other_side(every[carried], poses[carried], poses[bodies], carried != bodies)
     phi = _turns(model, q, carried, carried != bodies)
     half = _rotations(0.5 * phi)  # from the child to the middle
     force = -np.einsum("kij,kj->ki", half, wrench[:, 3:])
     moment = -np.einsum("kij,kj->ki", half, wrench[:, :3])
     bent = rod.curvature + phi / rod.spacing[:, None]
-    first = poses[bodies[0]]
-    held = first[:3, :3] @ wrench[0, 3:] - rod.start.mass * model.gravity
+    force_of = np.einsum("kij,kj->ki", poses[:, :3, :3], every[:, 3:])  # on each body, of its joint, in the world
+    at_loops = _forces_of_loops(model, poses, loops)
     return RodForces(
         rod.name,
         rod.s,
@@ -89,8 +98,57 @@ def rod_forces(model: Model, state: State, reactions: FloatArray, name: str | No
         bent[:, 1:],
         bent[:, 0],
         poses[bodies, :3, 3],
-        held,
+        *_end_forces(model, rod, force_of, at_loops),
     )
+
+
+def _end_forces(
+    model: Model, rod: RodOn, force_of: FloatArray, at_loops: Callable[[int], FloatArray]
+) -> tuple[FloatArray, FloatArray]:
+    """Of all joints and loops at the first and at the last piece but the rod's own; of a clamped first piece, what the next
+    one and its weight ask for."""
+    start, end = model.body(rod.start.body), model.body(rod.end.body)
+
+    def of_others(piece: int, passed: FloatArray) -> FloatArray:
+        return np.asarray(force_of[piece] - force_of[model.parent == piece].sum(axis=0) + passed + at_loops(piece))
+
+    passed, following = _passed(model, start, end, force_of)
+    at_end = of_others(end, _passed(model, end, start, force_of)[0])
+    if rod.start.body not in model.frames:
+        return of_others(start, passed), at_end
+    part = 1.0 if following == model.body(rod.bodies[0]) else 0.5  # a piece that stretches is two halves
+    return passed - part * rod.start.mass * model.gravity, at_end
+
+
+def _passed(model: Model, a: int, b: int, force_of: FloatArray) -> tuple[FloatArray, int]:
+    """The force of body a on its neighbour on the way to body b, and that neighbour."""
+    i, parent = b, model.parent
+    while i >= 0 and parent[i] != a:
+        i = int(parent[i])
+    return (force_of[i], i) if i >= 0 else (-force_of[a], int(parent[a]))
+
+
+def _forces_of_loops(model: Model, poses: FloatArray, loops: FloatArray | None) -> Callable[[int], FloatArray]:
+    """The force (3,) of all loops on a body, in the world."""
+    if loops is None and model.loops:
+        raise StateError(
+            f"model '{model.name}' has loops, which hold ends of rods: give their reactions, as "
+            "rod_forces(..., loops=lw.constrained_dynamics(...).reactions)."
+        )
+    given = numbers(
+        np.zeros((0, 6)) if loops is None else loops, (len(model.loops), 6), "loops", f"model '{model.name}'"
+    )
+
+    def force(body: int) -> FloatArray:
+        total = np.zeros(3)
+        for closure, wrench in zip(model.loops, given, strict=True):
+            if body in (closure.body_a, closure.body_b):
+                turned = closure.placement_b.matrix[:3, :3] @ wrench[3:]
+                in_world = turned if closure.body_b < 0 else poses[closure.body_b, :3, :3] @ turned
+                total += in_world if closure.body_b == body else -in_world
+        return total
+
+    return force
 
 
 def carried_pieces(model: Model, rod: RodOn, bodies: NDArray[np.int64]) -> NDArray[np.int64]:

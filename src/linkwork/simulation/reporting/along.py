@@ -14,11 +14,12 @@ from numpy.typing import ArrayLike
 from linkwork.core.arrays import FloatArray
 from linkwork.dynamics.inputs import as_wrenches
 from linkwork.dynamics.kinematics import world_poses
-from linkwork.dynamics.quantities.rod_forces import RodForces, rod_forces
+from linkwork.dynamics.quantities.reactions import joint_reactions
+from linkwork.dynamics.quantities.rod_forces import RodForces
 from linkwork.environment.water import Water
-from linkwork.environment.wetted import fluid_wrenches
+from linkwork.environment.wetted import fluid_wrenches, rod_forces_in_fluid
 from linkwork.errors import StateError
-from linkwork.loops.reactions import joint_reactions
+from linkwork.loops.constrained import constrained_dynamics
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.record.contacts import contact_wrenches_at
@@ -57,7 +58,7 @@ def along(
     if recording.has_efforts:
         parts = recording.efforts(k)
         effort = parts.given + parts.motors + parts.limits
-    return rod_forces(model, state, joint_reactions(model, state, effort, total), rod)
+    return _rod_forces(model, state, effort, total, rod, water, float(recording.times[k]))
 
 
 def along_now(sim: Any, water: Water | None, rod: str | None) -> RodForces:
@@ -69,9 +70,24 @@ def along_now(sim: Any, water: Water | None, rod: str | None) -> RodForces:
         total += fluid_wrenches(model, water, state.q, state.v, float(sim.time))
     total += _in_bodies(model, state, sim.contact_wrenches())
     parts = sim.efforts
-    return rod_forces(
-        model, state, joint_reactions(model, state, parts.given + parts.motors + parts.limits, total), rod
-    )
+    return _rod_forces(model, state, parts.given + parts.motors + parts.limits, total, rod, water, float(sim.time))
+
+
+def _rod_forces(
+    model: Model,
+    state: State,
+    effort: FloatArray | None,
+    wrenches: FloatArray,
+    rod: str | None,
+    water: Water | None,
+    time: float,
+) -> RodForces:
+    loops = None
+    if model.is_constrained:
+        solution = constrained_dynamics(model, state, effort, wrenches)
+        wrenches, loops = solution.wrenches, solution.reactions
+    reactions = joint_reactions(model.without_loops, state, effort, wrenches)
+    return rod_forces_in_fluid(model, state, reactions, rod, loops, water, time)
 
 
 def _in_bodies(model: Model, state: State, wrenches: FloatArray) -> FloatArray:
