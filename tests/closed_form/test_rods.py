@@ -216,6 +216,68 @@ def test_frequencies_of_a_rod(ends, roots, still):
         assert errors[0] / errors[1] == pytest.approx(4.0, rel=0.2)
 
 
+def hanging(length, span, joints, EA=None, segments=60):
+    cable = lw.rod(length, segments, EI=1.0, GJ=100.0, EA=EA, mass_per_length=1.4, radius=0.0095, joints=joints)
+    cable.attach_world("start", lw.Pinned(), at=lw.Pose(rpy=(0.0, 0.8 if length > 1.1 * span else 0.15, 0.0)))
+    cable.attach_world("end", lw.Pinned(), at=(span, 0.0, 0.0))
+    return cable.compile()
+
+
+def across_a_catenary(length, span, count):
+    """Frequencies across its plane: (T w')' = −ω² m w over the arc, T = (H² + (m g s)²)^½; a Galerkin method with sines."""
+    a = 0.5 * span  # of the catenary: 2 a sinh(span / 2 a) = length, by bisection
+    low, high = 0.05 * span, 50.0 * span
+    for _ in range(200):
+        a = 0.5 * (low + high)
+        low, high = (a, high) if 2.0 * a * math.sinh(0.5 * span / a) > length else (low, a)
+    s, weight = np.polynomial.legendre.leggauss(400)
+    s, weight = 0.5 * length * (s + 1.0), 0.5 * length * weight
+    tension = 9.81 * np.sqrt(a**2 + (s - 0.5 * length) ** 2)  # over m
+    k = np.arange(1, 41)[:, None] * math.pi / length
+    slope, way = k * np.cos(k * s), np.sin(k * s)
+    rates2 = np.linalg.eigvals(np.linalg.solve((way * weight) @ way.T, (slope * tension * weight) @ slope.T)).real
+    return np.sqrt(np.sort(rates2)[:count]) / (2.0 * math.pi)
+
+
+@pytest.mark.parametrize("joints", ["ball", "hinges"])
+def test_frequencies_of_a_cable_with_a_deep_sag(joints):
+    """Rolling about itself is named where nothing resists it, and not listed where the pieces of hinges alone do."""
+    model = hanging(200.0, 150.0, joints)
+    rest = lw.settle(model, model.neutral())
+    for count in (2, 3, 4, 8):
+        found = lw.modes(model, rest.state, count)
+        assert len(found.frequencies) == count
+        assert found.unstable == 0
+        assert found.left_out == (1 if joints == "hinges" else 0)
+        is_roll = found.roll > 0.5
+        assert found.frequencies[is_roll].tolist() == ([0.0] if joints == "ball" else [])
+    swings = found.frequencies[~is_roll & (found.axial < 1e-3)]
+    # segments of 3.3 m, EI, and what the extension leaves out: below 1e-3 for four waves, as (length / segment)² says
+    assert swings == pytest.approx(across_a_catenary(200.0, 150.0, len(swings)), rel=1e-2)
+    assert swings[:2] == pytest.approx(across_a_catenary(200.0, 150.0, 2), rel=2e-3)
+
+
+@pytest.mark.parametrize("joints", ["ball", "hinges"])
+def test_frequencies_of_a_shallow_cable_are_those_of_irvine(joints):
+    """H. M. Irvine, "Cable Structures", 1981: across n c/2l and 2n c/2l, symmetric ones by tan(ω̄/2) = ω̄/2 − 4/λ² (ω̄/2)³."""
+    span, stretch = 100.0, 3e5
+    model = hanging(100.6, span, joints, EA=stretch)
+    rest = lw.settle(model, model.neutral())
+    pull, weight = abs(rest.along().start_force[0]), 1.4 * 9.81 * span
+    rate = math.sqrt(pull / 1.4) / span
+    number = (weight / pull) ** 2 * stretch / pull / (1.0 + weight**2 / (8.0 * pull**2))
+    low, high = math.pi + 1e-6, 3.0 * math.pi - 1e-6  # the first symmetric mode here: λ² is above 4π²
+    for _ in range(100):
+        x = 0.5 * (low + high)
+        rises = math.tan(0.5 * x) - 0.5 * x + 4.0 / number * (0.5 * x) ** 3 > 0.0
+        low, high = (low, x) if rises else (x, high)
+    expected = [0.5 * rate, rate, rate, x * rate / (2.0 * math.pi)]
+    found = lw.modes(model, rest.state, 5)
+    assert found.unstable == 0
+    # sag / span = 0.073: the theory is one of small slopes, whose squares are 0.08
+    assert found.frequencies[found.roll < 0.5][:4] == pytest.approx(expected, rel=0.03)
+
+
 def test_a_cable_between_two_anchors_hangs_in_the_catenary_and_gives_its_tension():
     errors = []
     for n in (100, 1000):

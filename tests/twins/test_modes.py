@@ -108,6 +108,57 @@ def test_modes_of_closed_and_floating_rods_are_those_of_dense_matrices(make):
     agrees(model, state.q, 12)
 
 
+def random_rod(rng):
+    """A few pieces, of any kind, held anyhow, hanging or standing."""
+    n, kind = int(rng.integers(3, 9)), str(rng.choice(["ball", "hinges", "plane"]))
+    EA = float(rng.choice([0.0, 500.0])) or None
+    rod = lw.rod(1.0, n, EI=float(rng.uniform(0.01, 1.0)), GJ=0.1, EA=EA, mass_per_length=1.0, radius=0.02, joints=kind)
+    ends = lw.Pinned(), lw.Clamped()
+    pitch = float(rng.uniform(-1.5, 1.5))
+    rod.attach_world("start", ends[rng.integers(2)], at=lw.Pose(rpy=(0.0, pitch, 0.0)))
+    if rng.integers(2):
+        side = 0.0 if kind == "plane" else float(rng.uniform(-0.2, 0.2))
+        rod.attach_world("end", ends[0], at=(float(rng.uniform(0.5, 0.85)), side, float(rng.uniform(-0.2, 0.2))))
+    return rod.compile()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_modes_of_random_rods_are_those_of_dense_matrices(seed):
+    """But for the roll of hinges that hold each other: at most one, and resisted. What `settle` says of stability holds."""
+    model = random_rod(np.random.default_rng(seed))
+    rest = lw.settle(model, model.neutral())
+    for state, is_rest in ((rest.state, True), (lw.settle(model, model.neutral(), leave_saddles=False).state, False)):
+        found = lw.modes(model, state, min(10, model.nv))
+        K, M = dense_pencil(model, state.q)
+        expected = dense_rates2(K, M)
+        size = np.abs(expected).max()
+        left = [x for x in expected[: found.below] if np.abs(found.rates2 - x).min() > 1e-8 * size + 1e-6 * abs(x)]
+        assert len(left) <= found.left_out <= 1
+        assert all(x > 0.0 for x in left)
+        assert found.unstable == (expected < -1e-8 * size).sum()
+        assert (found.rates2 < 0.0).sum() == min(found.unstable, found.rates2.size)
+        if is_rest:
+            assert (found.unstable == 0) == rest.stable
+
+
+@pytest.mark.parametrize("current", [(0.3, 0.5, 0.0), (0.0, 0.5, 0.0), (0.4, 0.0, 0.0)])
+def test_rolling_in_a_current_is_no_instability(current):
+    """Drag leaves efforts unbalanced that a rod which rolls about itself, resisted by nothing, must not be judged by."""
+    cable = lw.rod(200.0, 20, EI=200.0, mass_per_length=1.4, radius=0.0095)
+    cable.attach_world("start", lw.Pinned(), at=lw.Pose(rpy=(0.0, 0.8, 0.0)))
+    cable.attach_world("end", lw.Pinned(), at=(150.0, 0.0, 0.0))
+    model = cable.compile()
+    sea = lw.Water(surface=50.0, current=current)
+    rest = lw.settle(model, model.neutral(), water=sea)
+    found = lw.modes(model, rest.state, 4, water=sea)
+    assert rest.stable
+    assert found.unstable == 0
+    assert found.frequencies[0] == 0.0
+    assert found.roll[0] > 1.0 - 1e-6
+    assert (found.frequencies[1:] > 0.05).all()
+    assert (found.roll[1:] < 1e-3).all()
+
+
 @pytest.mark.parametrize("sides", [1, 5, 8, 19])
 @pytest.mark.parametrize("base", [None, lw.Free()])
 def test_several_right_sides_are_solved_as_each_alone(make_tree, rng, sides, base):

@@ -28,6 +28,7 @@ from linkwork.simulation.loading.loaded import Loaded
 from linkwork.statics.in_field import modes_in_field
 from linkwork.statics.lanczos import BLOCK, Lanczos
 from linkwork.statics.loads import gather
+from linkwork.statics.rod_motion import RodPieces
 from linkwork.statics.standing import Standing
 from linkwork.statics.water import with_fluid_forces
 
@@ -50,7 +51,10 @@ class Modes(NamedTuple):
     rates2: FloatArray  # (count,)  ω² [1/s²]; negative where the equilibrium is unstable
     shapes: FloatArray  # (count, nv)  velocities of joints, xᵀM x = 1
     residuals: FloatArray  # (count,)  of (∂²U − ω²M) x after one more solve, as a part of ω² − shift
-    below: int  # eigenvalues that lie below the shift above the last mode, by the signs of pivots: all are here
+    roll: FloatArray  # (count,)  part of the kinetic energy with which pieces of rods roll about their axes
+    axial: FloatArray  # (count,)  and part with which they move along them
+    below: int  # eigenvalues below the shift above the last mode, by the signs of pivots: all are here, or left out
+    left_out: int  # of which rolls of rods that cannot twist, which their pieces alone resist and no rod would
     unstable: int  # of which negative
     sweeps: int  # eliminations
 
@@ -77,8 +81,9 @@ def modes(
     water: `lw.Water(...)` or `lw.air(...)`, as in `lw.settle`: its added mass moves with the bodies; buoyancy and drag
     act as they are at rest, fixed in the world. Drag that changes with the motion damps, and is left out as dampers are.
     effort, wrenches, loads: as in `lw.settle`. Dampers are left out; loops stay closed; bodies may float.
-    Modes of the same frequency may be returned as any of their combinations.
-    Cost: O(n) per sweep; two sweeps (some 10 where joints have no springs) and 2 to 4 solves per mode.
+    Modes of the same frequency may be returned as any of their combinations. A rod that may roll about itself has a mode of
+    frequency zero, whose `roll` is one; `found.frequencies[found.roll < 0.5]` leaves it out.
+    Cost: O(n) per sweep; some four sweeps (some 12 where joints have no springs) and 2 to 4 solves per mode.
     """
     q, v = as_state(model, state)
     if np.abs(v).max(initial=0.0) > 0.0:
@@ -98,6 +103,7 @@ def modes(
         acting, added = with_fluid_forces(model, acting, q, water)
     standing = Standing(model, acting, q, added=added)
     standing.refuse_unbalanced()
+    standing.polish()
     free = model.nv - (0 if standing.closed is None else _rank(standing))
     wanted = min(wanted, free)
     if wanted < 1:
@@ -105,29 +111,70 @@ def modes(
     if highest is not None:
         wanted = standing.factor(highest)
         if wanted == 0:
-            return Modes(*(np.zeros(0),) * 2, np.zeros((0, model.nv)), np.zeros(0), 0, 0, standing.balance.sweeps)
-    unstable = standing.factor(0.0)
-    found = None
-    if unstable == 0 and bool((model.arrays.dof[:, STIFFNESS] > 0.0).all()):
+            return _listed(standing, Found(np.zeros(0), np.zeros((0, model.nv)), np.zeros(0), 0, 0.0))
+    asked = wanted
+    while True:
+        found = _listed(standing, _lowest(standing, asked, free, highest))
+        if highest is not None or len(found.rates2) >= wanted or asked == free:
+            return found
+        asked = min(wanted + found.left_out, free)
+
+
+class Found(NamedTuple):
+    """The lowest eigenvalues."""
+
+    values: FloatArray
+    shapes: FloatArray  # rows
+    residuals: FloatArray
+    counted: int  # by the signs of pivots
+    little: float  # below it an eigenvalue is zero but for rounding
+
+
+def _lowest(standing: Standing, wanted: int, free: int, highest: float | None) -> Found:
+    """The lowest `wanted` eigenvalues, from zero where all joints have springs, else from below zero."""
+    if standing.factor(0.0) == 0 and bool((standing.model.arrays.dof[:, STIFFNESS] > 0.0).all()):
         found = _search(standing, wanted, 0.0, min(free, 6 * wanted + FEW_VECTORS), None)
-    if found is None:
-        top = _above(standing, wanted, free)[0] if highest is None else highest
-        shift = 0.0
-        if unstable > 0 or _nearly_singular(standing, top):
-            shift = -BELOW_ZERO * top
-            while standing.factor(shift) > 0 and shift > -1e6 * top:
-                shift *= 4.0
-        standing.factor(shift)
-        found = _search(standing, wanted, shift, min(max(MOST_VECTORS, 4 * wanted), free), top)
+        if found is not None:
+            return found
+    top = _above(standing, wanted, free)[0] if highest is None else highest
+    shift = -BELOW_ZERO * top
+    while standing.factor(shift) > 0 and shift > -1e6 * top:
+        shift *= 4.0
+    found = _search(standing, wanted, shift, min(max(MOST_VECTORS, 4 * wanted), free), top)
     assert found is not None
-    return found._replace(unstable=unstable, sweeps=standing.balance.sweeps)
+    return found
+
+
+def _listed(standing: Standing, found: Found) -> Modes:
+    """Eigenvalues as modes, zero where efforts that are left or rounding may have made them, without rolls of the mesh."""
+    pieces = RodPieces(standing.model)
+    motions = [pieces.in_mode(standing.balance.place, shape) for shape in found.shapes]
+    little = np.array([max(found.little, standing.rounding * motion.turn2) for motion in motions])
+    values = np.where(np.abs(found.values) <= little, 0.0, found.values)
+    level = float(little[values == 0.0].max(initial=0.0))
+    unstable = standing.factor(-level) + int(((values < 0.0) & (values > -level)).sum())
+    kept = [k for k, motion in enumerate(motions) if not (values[k] > 0.0 and motion.is_of_mesh)]
+    roots = np.sign(values) * np.sqrt(np.abs(values)) / (2.0 * math.pi)
+    return Modes(
+        roots[kept],
+        values[kept],
+        found.shapes[kept],
+        found.residuals[kept],
+        np.array([motions[k].roll for k in kept]),
+        np.array([motions[k].axial for k in kept]),
+        found.counted,
+        len(motions) - len(kept),
+        unstable,
+        standing.balance.sweeps,
+    )
 
 
 def _in_field(model: Model, field: Field, q: FloatArray, count: int) -> Modes:
     rates2, shapes, residuals, evaluations = modes_in_field(model, field, np.array(q, dtype=float), count)
     frequencies = np.sign(rates2) * np.sqrt(np.abs(rates2)) / (2.0 * math.pi)
     unstable = int((rates2 < -ALMOST_FREE * np.abs(rates2).max(initial=0.0)).sum())
-    return Modes(frequencies, rates2, shapes, residuals, len(rates2), unstable, evaluations)
+    none = np.zeros(len(rates2))
+    return Modes(frequencies, rates2, shapes, residuals, none, none, len(rates2), 0, unstable, evaluations)
 
 
 def _rank(standing: Standing) -> int:
@@ -164,13 +211,7 @@ def _above(standing: Standing, wanted: int, free: int) -> tuple[float, int]:
     return sigma, found
 
 
-def _nearly_singular(standing: Standing, top: float) -> bool:
-    """Whether motions that nothing resists lie at zero: counts differ just above and below it."""
-    little = BELOW_ZERO**2 * top
-    return standing.factor(little) != standing.factor(-little)
-
-
-def _search(standing: Standing, wanted: int, shift: float, most: int, top: float | None) -> Modes | None:
+def _search(standing: Standing, wanted: int, shift: float, most: int, top: float | None) -> Found | None:
     """The first `wanted` eigenvalues; more vectors are taken until the signs of pivots say that none below was missed.
 
     Needs `standing.factor(shift)` to be the last elimination. most: vectors. top: a bound of those wanted; where it is
@@ -200,10 +241,5 @@ def _search(standing: Standing, wanted: int, shift: float, most: int, top: float
         need = max(need, counted) if counted > known else need + 1
         standing.factor(shift)
         lanczos.stir()
-    values = values[:wanted]
-    values = np.where(
-        np.abs(values) < ALMOST * max(reach, abs(shift)), 0.0, values
-    )  # what nothing resists, but for rounding
-    roots = np.sign(values) * np.sqrt(np.abs(values)) / (2.0 * math.pi)
     shapes = lanczos.vectors(ritz.coefficients[:, :wanted])
-    return Modes(roots, values, shapes, ritz.residuals[:wanted], counted, 0, 0)
+    return Found(values[:wanted], shapes, ritz.residuals[:wanted], counted, ALMOST * max(reach, abs(shift)))

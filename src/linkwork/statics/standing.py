@@ -15,7 +15,7 @@ from linkwork.errors import StateError
 from linkwork.loops.system import loop_plan
 from linkwork.model.model import Model
 from linkwork.statics.balance import Balance
-from linkwork.statics.constrained import ClosedBalance, Saddle
+from linkwork.statics.constrained import LEAST_SOFTEN, ClosedBalance, Saddle
 from linkwork.statics.elimination.workspace import Acting
 from linkwork.statics.hanging import Slack
 
@@ -27,6 +27,8 @@ NEARLY, WORSE, STUCK = 1e-3, 2.0, 0.5  # part of the loads; times what a step le
 SMALL_GAP = 1e-8  # part of the length: the next Newton step closes it
 CLOSER = 0.3  # of a step: as far may another go that closes loops by the same factors
 FIRST_DAMPING, MORE, LESS = 0.1, 10.0, 1e-4  # part of loads over inertia, and how it changes
+BETTER = 0.5  # of what was unbalanced: less leaves a step on the way to rest
+EPS = float(np.finfo(np.float64).eps)
 ASIDE, TRIALS = 1e-7, 6  # a shift that meets a zero pivot is moved aside by this part, ten times more each time
 
 
@@ -130,6 +132,32 @@ class Standing:
     def mass_times(self, x: FloatArray, out: FloatArray) -> None:
         """out ← M x, of one vector or of rows of several."""
         self.balance.mass_times(x, out)
+
+    def polish(self) -> None:
+        """Goes on to the equilibrium as far as rounding lets: with efforts that are left rolling rods seem stiff or fall.
+
+        By Newton's method as settling ends: what nothing resists stays where it is.
+        """
+        balance, closed = self.balance, self.closed
+        while self.unbalanced > 0.0:
+            before, q = self.unbalanced, balance.place.q.copy()
+            force = None if closed is None else closed.force
+            if balance.eliminate(0.0, 0.0, LEAST_SOFTEN).singular >= 0:
+                return
+            if closed is not None:
+                self._saddle = closed.saddle()
+            balance.place_trial(self.newton_step(), 1.0)
+            self._arrive()
+            if not self.unbalanced < BETTER * before or not self.is_closed:
+                if closed is not None and force is not None:
+                    closed.force = force
+                self.move(q)
+                return
+
+    @property
+    def rounding(self) -> float:
+        """Efforts that are left unbalanced, all together, and what of them is rounding at least [N·m or N]."""
+        return max(float(np.abs(self.balance.r).sum()), EPS * self.balance.scales.effort)
 
     def seek(self, enough: float = SOUGHT, longest: float = SHORT) -> bool:
         """Newton's method on the exact second derivative, to an equilibrium of any kind; whether it got there.

@@ -24,6 +24,11 @@ LARGE = 0.12  # of the mechanism's size: how far the body that moves most goes a
 MOST_TURN = 1.0  # [rad] of the joint that turns most
 
 
+def _named(roll: float, axial: float) -> str:
+    """What a mode mostly is, where rods do something else than bend."""
+    return ", roll" if roll > 0.5 else ", axial" if axial > 0.5 else ""
+
+
 class Vibration:
     """A page with the modes of a model about an equilibrium, which swing by q ⊕ ε shape sin."""
 
@@ -54,7 +59,8 @@ class Vibration:
 
     def _add_controls(self) -> None:
         gui = self.server.gui
-        names = [f"{k + 1}: {f:.4g} Hz" for k, f in enumerate(self.modes.frequencies.tolist())]
+        modes = zip(self.modes.frequencies.tolist(), self.modes.roll, self.modes.axial, strict=True)
+        names = [f"{k + 1}: {f:.4g} Hz{_named(roll, axial)}" for k, (f, roll, axial) in enumerate(modes)]
         chosen = gui.add_dropdown("Mode", names, initial_value=names[0])
         chosen.on_update(lambda event: self.show(names.index(chosen.value)))
         size = gui.add_slider("Amplitude", 0.0, 3.0, 0.05, 1.0)

@@ -1,0 +1,78 @@
+"""What pieces of rods do in a mode: how much they roll about their axes and move along them, and what is of the mesh alone.
+
+Pieces on hinges cannot roll together without turning this way and that, which costs energy where no rod would resist.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from linkwork.core.arrays import FloatArray, IntArray
+from linkwork.model.layout import HELICAL, INERTIA, KIND
+from linkwork.model.model import Model
+from linkwork.model.rods.ends import RodOn
+from linkwork.statics.elimination.forces import step_extent
+from linkwork.statics.elimination.workspace import Place
+
+MOSTLY = 0.5  # of the kinetic energy; pieces turn with 0.45 of it in the shortest wave that they can form
+
+
+class Motion(NamedTuple):
+    """What moves in a mode x with xᵀM x = 1."""
+
+    turn2: float  # square of the largest rotation of a body
+    roll: float  # part of the kinetic energy with which pieces of rods roll about their axes
+    axial: float  # and with which they move along them
+    is_of_mesh: (
+        bool  # pieces of rods that cannot twist roll, and rather turn about their middles than move: no rod does
+    )
+
+
+class RodPieces:
+    """The pieces of all rods of a model."""
+
+    def __init__(self, model: Model):
+        self.model = model
+        of_rods = [_pieces_of(model, rod) for rod in model.rods]
+        self.bodies = np.concatenate([np.zeros(0, dtype=np.int64), *(bodies for bodies, _ in of_rods)])
+        self.stiff = np.repeat([flag for _, flag in of_rods], [bodies.size for bodies, _ in of_rods]).astype(bool)
+        body = model.arrays.body[self.bodies]
+        self.mass = body[:, INERTIA]
+        self.middle = body[:, INERTIA + 1 : INERTIA + 4] / self.mass[:, None]
+        self.axis = self.middle / np.linalg.norm(self.middle, axis=1)[:, None]
+        xx, xy, xz, yy, yz, zz = body[:, INERTIA + 4 : INERTIA + 10].T
+        self.moments = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]).transpose(2, 0, 1)  # about the origin
+        self.about_axis = np.einsum("ij,ijk,ik->i", self.axis, self.moments, self.axis)
+
+    def in_mode(self, place: Place, x: FloatArray) -> Motion:
+        twist = np.empty((self.model.n_bodies, 6))
+        turn, _ = step_extent(self.model.arrays, place, x, twist)
+        rate, way = twist[self.bodies, :3], twist[self.bodies, 3:]
+        about = _dot(rate, self.axis)
+        of_mesh = False
+        if float((2.0 * about**2 - _dot(rate, rate))[self.stiff].sum()) > 0.0:  # rolls more than it turns across
+            swing = np.cross(rate, self.middle)
+            turns = np.einsum("ij,ijk,ik->i", rate, self.moments, rate) - self.mass * _dot(swing, swing)
+            of_mesh = float(turns[self.stiff].sum()) > MOSTLY
+        return Motion(
+            turn * turn,
+            float(self.about_axis @ about**2),
+            float(self.mass @ _dot(way, self.axis) ** 2),  # turning about the origin moves the middle across
+            of_mesh,
+        )
+
+
+def _dot(a: FloatArray, b: FloatArray) -> FloatArray:
+    return np.asarray(np.einsum("ij,ij->i", a, b))
+
+
+def _pieces_of(model: Model, rod: RodOn) -> tuple[IntArray, bool]:
+    """Bodies from the end of a rod to its start, without a clamped one, which is a part of the body that holds it; and
+    whether the joints between them cannot twist."""
+    found, top, parent = [model.body(rod.end.body)], model.body(rod.start.body), model.parent.tolist()
+    while parent[found[-1]] != top:
+        found.append(parent[found[-1]])
+    cannot_twist = bool((model.arrays.tree[found, KIND] == HELICAL).all())
+    return np.array(found if rod.start.body in model.frames else [*found, top]), cannot_twist
