@@ -25,9 +25,7 @@ class Motion(NamedTuple):
     turn2: float  # square of the largest rotation of a body
     roll: float  # part of the kinetic energy with which pieces of rods roll about their axes
     axial: float  # and with which they move along them
-    is_of_mesh: (
-        bool  # pieces of rods that cannot twist roll, and rather turn about their middles than move: no rod does
-    )
+    is_of_mesh: bool  # pieces of rods that cannot twist roll, and turn about their middles rather than move
 
 
 class RodPieces:
@@ -72,7 +70,7 @@ def _pieces_of(model: Model, rod: RodOn) -> tuple[IntArray, bool]:
     """Bodies from the end of a rod to its start, without a clamped one, which is a part of the body that holds it; and
     whether the joints between them cannot twist."""
     found, top, parent = [model.body(rod.end.body)], model.body(rod.start.body), model.parent.tolist()
-    while parent[found[-1]] != top:
+    while parent[found[-1]] not in (top, -1):
         found.append(parent[found[-1]])
     cannot_twist = bool((model.arrays.tree[found, KIND] == HELICAL).all())
     return np.array(found if rod.start.body in model.frames else [*found, top]), cannot_twist
