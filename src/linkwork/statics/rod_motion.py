@@ -69,8 +69,17 @@ def _dot(a: FloatArray, b: FloatArray) -> FloatArray:
 def _pieces_of(model: Model, rod: RodOn) -> tuple[IntArray, bool]:
     """Bodies from the end of a rod to its start, without a clamped one, which is a part of the body that holds it; and
     whether the joints between them cannot twist."""
-    found, top, parent = [model.body(rod.end.body)], model.body(rod.start.body), model.parent.tolist()
-    while parent[found[-1]] not in (top, -1):
-        found.append(parent[found[-1]])
-    cannot_twist = bool((model.arrays.tree[found, KIND] == HELICAL).all())
-    return np.array(found if rod.start.body in model.frames else [*found, top]), cannot_twist
+    start, parent = model.body(rod.start.body), model.parent.tolist()
+    above, i = {start}, start
+    while i >= 0:
+        above.add(i := parent[i])
+    down = [model.body(rod.end.body)]
+    while down[-1] not in above:
+        down.append(parent[down[-1]])
+    joining = down.pop()  # the piece, or the body that holds the first one, which is nearest to the root
+    up = [] if start == joining else [start]
+    while up and parent[up[-1]] != joining:
+        up.append(parent[up[-1]])
+    cannot_twist = bool((model.arrays.tree[down + up, KIND] == HELICAL).all())
+    bodies = [*down, joining, *reversed(up)]
+    return np.array(bodies[:-1] if rod.start.body in model.frames else bodies), cannot_twist

@@ -263,8 +263,31 @@ def test_forces_at_the_ends_hold_all_of_a_rod(water, start, end, body, EA):
     assert len(str(forces)) + len(str(rest)) < 1500  # not a page of numbers
 
 
+@pytest.mark.parametrize("EA", [None, 1e4])
+@pytest.mark.parametrize("start", [lw.Pinned(), lw.Clamped()], ids=["pinned", "clamped"])
+@pytest.mark.parametrize("root", ["rod_8", "rod_3", "ship"])
+def test_forces_at_the_ends_do_not_depend_on_the_root(root, start, EA):
+    """Between two floating bodies, in motion: with its weight and momentum's change they hold the rod, from any root."""
+    linkage = lw.Linkage("tow")
+    rod = lw.rod(10.0, 8, EI=1.0, GJ=1.0, mass_per_length=1.0, radius=0.01, EA=EA)
+    linkage.add_body("ship", "world", lw.Free(), lw.Pose(), lw.Inertia.box(50.0, (1, 1, 1)))
+    rod.attach_to(linkage, start=("ship", start, lw.Pose()))
+    linkage.add_body(
+        "buoy", rod.on.end.body, lw.Spherical(), rod.on.end.frame, lw.Inertia(20.0, (0.2, 0.0, 0.0), (4.0, 5.0, 6.0))
+    )
+    model = linkage.compile()
+    state = model.random_state(3, speed=0.1)
+    before = lw.rod_forces(model, state, lw.joint_reactions(model, state))
+    turned = lw.reroot(model, state, root)
+    after = lw.rod_forces(turned.model, turned.state, lw.joint_reactions(turned.model, turned.state))
+    for name in ("start_force", "end_force"):
+        size = np.abs(getattr(before, name)).max()
+        assert size > 0.1
+        np.testing.assert_allclose(getattr(after, name), getattr(before, name), atol=1e-8 * size)  # conditions of 1e5
+
+
 def test_reactions_of_loops_are_asked_for():
-    rod = lw.rod(1.0, 4, EI=1.0, mass_per_length=1.0, radius=0.01)
+    rod = lw.rod(1.0, 4, EI=1.0, GJ=1.0, mass_per_length=1.0, radius=0.01)
     rod.attach_world("start", lw.Pinned())
     rod.attach_world("end", lw.Pinned(), at=(0.8, 0.0, 0.0))
     model = rod.compile()
