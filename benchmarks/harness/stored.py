@@ -1,8 +1,7 @@
 """Results that stay in the repository: the tables of each benchmark page once more as JSON, for programs to read.
 
-A run that fills a page in stores it; `python tools/store_results.py` does so for pages that were edited by hand. The tests
-compare the pages with what is stored, and figures of README and other pages with both (docs/claims.toml), so that two
-pages never state two figures for one thing.
+A run that fills a page in stores it; `python tools/store_results.py` does so for pages that were edited by hand. Figures of
+README and other pages are compared with the tables (docs/claims.toml).
 """
 
 from __future__ import annotations

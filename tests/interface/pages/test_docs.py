@@ -271,15 +271,6 @@ def test_bare_links_are_seen():
     assert not bare_links("see [notation](notation.md) and ![x.py](y.svg)")
 
 
-def test_the_overview_of_benchmarks_repeats_figures_of_their_pages():
-    times = r"\d[\d.,]* (?:ns|µs|ms)\b"
-    overview = "benchmarks/index.md"
-    measured = "\n".join(text for name, text in PAGES.items() if name.startswith("benchmarks/") and name != overview)
-    repeated = re.findall(times, PAGES[overview])
-    assert repeated
-    assert not set(repeated) - set(re.findall(times, measured))
-
-
 # ------------------------------------------------------------------------------------------------- docstrings to Markdown
 
 

@@ -76,34 +76,6 @@ def test_no_figure_is_left_open():
     assert "@@" not in README
 
 
-FIGURE = r"\d[\d.,]* (?:ns|µs|ms)\b"
-
-
-def test_tables_repeat_figures_of_the_benchmarks():
-    """Times in the README's tables stand on a page of a benchmark, digit for digit, or are those of so many joints."""
-    pages = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs" / "benchmarks").glob("*.md"))
-    rows = [line for line in README.splitlines() if line.startswith("|")]
-    repeated = re.findall(FIGURE, "\n".join(rows))
-    assert len(repeated) >= 10
-    derived = {
-        f"{int(joints[1].replace(',', '')) * int(each[1]) / 1e6:g} ms"
-        for row in rows
-        if (joints := re.search(r"([\d,]+) joints \|", row)) and (each := re.search(r"(\d+) ns (?:a|per) joint", row))
-    }
-    assert not set(repeated) - set(re.findall(FIGURE, pages)) - derived
-
-
-def test_ratios_repeat_those_of_the_benchmarks():
-    """`2.07 times faster` in a row of the README: the overview has the same ratio beside the same times."""
-    overview = (ROOT / "docs" / "benchmarks" / "index.md").read_text(encoding="utf-8")
-    rows = [line for line in README.splitlines() if line.startswith("|") and "times faster" in line]
-    assert rows
-    for row in rows:
-        times, ratios = re.findall(FIGURE, row), re.findall(r"(\d[\d.,]*) (?:times faster|than)", row)
-        there = [line for line in overview.splitlines() if line.startswith("|") and all(t in line for t in times)]
-        assert any(all(re.search(rf"\| {re.escape(r)}\b", line) for r in ratios) for line in there), row
-
-
 def test_linked_files_exist():
     links = re.findall(r"\]\(([^)#]+)\)", README)
     missing = [link for link in links if "://" not in link and not (ROOT / link).exists()]
