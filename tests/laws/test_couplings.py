@@ -71,11 +71,45 @@ def test_accelerations_are_those_of_the_dense_system(seed, floating):
     # ε times the condition of M and of E M⁻¹Eᵀ, some 1e3; 3e-14 was seen.
     assert np.abs(solution.acceleration - acceleration).max() < 1e-11 * scale
     assert np.abs(solution.coupling_forces - force).max() < 1e-10 * max(np.abs(force).max(), 1e-3)
+    for algorithm in ("aba", "dca", "dense", "virtual_work"):
+        assert (
+            np.abs(lw.forward_dynamics(model, state, effort, algorithm=algorithm) - acceleration).max() < 1e-11 * scale
+        )
+    two = lw.State(np.array([state.q, state.q]), np.array([state.v, state.v]))
+    assert np.abs(lw.forward_dynamics(model, two, effort) - acceleration).max() < 1e-11 * scale
+    # What joints carry has the couplings' efforts in it, as it has those of motors.
+    total = lw.joint_reactions(model, state, effort)
+    without = lw.joint_reactions(model.without_loops, state, effort + E.T @ force)
+    assert np.abs(total - without).max() < 1e-10 * np.abs(without).max()
+    assert np.abs(solution.effort - effort - E.T @ force).max() < 1e-10 * np.abs(E.T @ force).max()
     sim = lw.FullDynamics(model, state, integrator="rk4")
     sim.set_efforts(effort)
     sim.view.refresh()
     closed_accelerations_now(sim.view.table)
     assert np.abs(sim.view.moving.qdd - acceleration).max() < 1e-11 * scale
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_couplings_beside_loops(seed):
+    """A loop and a coupling at once: both are kept, and the open tree moves so with their efforts and wrenches."""
+    linkage = tree(seed, floating=False)
+    linkage.couplings.clear()
+    alone, last = linkage.compile(), list(linkage)[-1].name
+    at = alone.random_state(seed)
+    tip = lw.Pose(matrix=lw.body_poses(alone, at)[alone.body(last)])
+    linkage.add_loop(lw.Spherical(), last, "world", (lw.Pose(), tip), name="tip")
+    one, other = [body.joint_name for body in linkage if body.joint.nv == 1][:2]
+    offset = 2.0 * at.q[alone.q_slice(one)][0] - at.q[alone.q_slice(other)][0]
+    linkage.add_coupling("held", {one: 2.0, other: -1.0}, offset)
+    model = linkage.compile()
+    state = lw.State(at.q, np.zeros(model.nv))
+    solution = lw.constrained_dynamics(model, state)
+    found = lw.forward_dynamics(model, state)
+    scale = np.abs(found).max()
+    assert np.abs(rows(model) @ found).max(initial=0.0) < 1e-10 * scale
+    assert np.array_equal(found, solution.acceleration)
+    alone = lw.forward_dynamics(model.without_loops, state, solution.effort, solution.wrenches)
+    assert np.abs(alone - found).max() < 1e-10 * scale
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -152,7 +186,7 @@ def test_faults_of_couplings_are_reported_by_name():
     assert "'nowhere' is unknown" in str(caught.value)
     model = tree(0, False).compile()
     with pytest.raises(lw.StateError, match="2 couplings"):
-        lw.forward_dynamics(model, model.neutral())
+        lw.vjp(lw.forward_dynamics, model, model.neutral())
     with pytest.raises(lw.StateError, match="close_loops"):
         lw.FullDynamics(model, model.neutral())
 

@@ -435,12 +435,11 @@ def equipped_tree(seed, rod_joints="ball", bodies=7):
         tree.sensors.append(lw.sensors.ForceTorque(f"wrench_{joint}", joint))
     tree.sensors.append(lw.sensors.ForceTorque("wrench_at", "tool", at="on_tool"))
     tree.sensors += [lw.sensors.Position("place", "on_tool"), lw.sensors.Orientation("turn", "on_tool")]
-    loose = [joint for joint in single if joint not in tree.rods[0].bodies]
     model = tree.compile()
     q = model.integrate(model.neutral().q, 0.5 * rng.normal(size=model.nv))
     values = {joint: q[model.q_slice(joint)][0] for joint in single}
     for k in range(2):
-        chosen = dict(zip(rng.choice(loose, 2, replace=False).tolist(), rng.normal(size=2).tolist(), strict=True))
+        chosen = dict(zip(rng.choice(single, 2, replace=False).tolist(), rng.normal(size=2).tolist(), strict=True))
         tree.add_coupling(f"coupling_{k}", chosen, sum(c * values[joint] for joint, c in chosen.items()))
     return tree.compile(), lw.State(q, np.zeros(model.nv))
 

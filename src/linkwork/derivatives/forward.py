@@ -88,7 +88,7 @@ def along(work: Workspace, sweep: Callable[..., None], given: dict[str, FloatArr
 
 def check(model: Model, algorithm: str) -> None:
     """Refuses what has no derivatives here: loops, and other algorithms."""
-    refuse_loops(model, "forward_dynamics")
+    refuse_loops(model, "the derivative of forward_dynamics")
     if algorithm != "aba":
         raise StateError(
             f"derivatives of forward dynamics go through algorithm 'aba', not {shown(algorithm)}; all algorithms give the "

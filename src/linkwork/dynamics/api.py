@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,11 +25,11 @@ from linkwork.dynamics.digits import MISSED, POOR_LOSS, is_delicate, missed_effo
 from linkwork.dynamics.inputs import (
     NO_WRENCHES,
     as_effort,
+    as_model,
     as_state,
     as_wrenches,
     explain_failure,
     finite_result,
-    refuse_loops,
 )
 from linkwork.dynamics.linear.cholesky import solve_positive_definite
 from linkwork.dynamics.remembered import remembered
@@ -49,9 +51,17 @@ def _rnea_work(model: Model) -> tuple[FloatArray, ...]:
     return np.empty((model.n_bodies, RNEA_BODY_WORK)), np.empty((model.nv, 6))
 
 
-def _forward_aba(model: Model, q: FloatArray, v: FloatArray, effort: FloatArray, wrenches: FloatArray) -> FloatArray:
+def aba_work(model: Model) -> tuple[FloatArray, ...]:
+    """This thread's memory of `aba` for a model: what it leaves behind is of its last call."""
+    return remembered(model, "aba", _aba_work)
+
+
+def aba_accelerations(
+    model: Model, q: FloatArray, v: FloatArray, effort: FloatArray, wrenches: FloatArray
+) -> FloatArray:
+    """By `aba`, of the tree alone; inputs are checked."""
     qdd = np.empty(model.nv)
-    work, dof_work = remembered(model, "aba", _aba_work)
+    work, dof_work = aba_work(model)
     status, bad = aba(*model.arrays, q, v, effort, wrenches, work, dof_work, qdd)
     if bad >= 0 or not np.isfinite(qdd.sum()):
         vectors = {"state.q": q, "state.v": v, "effort": effort}
@@ -159,7 +169,7 @@ def checked_or_aba(
         why = "a body's inertia is singular"
     except StateError:
         why = "it cannot solve a joint"
-    qdd = _forward_aba(model, q, v, effort, wrenches)  # raises by itself where nothing can be solved
+    qdd = aba_accelerations(model, q, v, effort, wrenches)  # raises by itself where nothing can be solved
     warn_fallback(name, model, why)
     return False, qdd
 
@@ -199,7 +209,7 @@ def _forward_gpu(model: Model, q: FloatArray, v: FloatArray, effort: FloatArray,
 
 
 ALGORITHMS: dict[str, Callable[[Model, FloatArray, FloatArray, FloatArray, FloatArray], FloatArray]] = {
-    "aba": _forward_aba,
+    "aba": aba_accelerations,
     "dca": _forward_dca,
     "dense": _forward_dense,
     "gpu": _forward_gpu,
@@ -227,14 +237,34 @@ def forward_dynamics(
     the reference), "gpu" (on an NVIDIA GPU, extra `gpu`; `lw.gpu` for arrays that stay there), "unit_vector" (Walker and
     Orin 1), "virtual_work" (Yamane and Nakamura: O(n), all constraint forces on the way), "virtual_work_unsplit" (the same
     without link splitting: O(k³) for k joints on one body).
+    Loops must be closed, and couplings kept; `lw.constrained_dynamics` says more of them. There the tree is solved by the
+    algorithm, and by "aba" or "dca" for the forces.
     Returns accelerations [rad/s² or m/s²], shape (nv,).
     """
     solve = ALGORITHMS.get(algorithm) if type(algorithm) is str else None
     if solve is None:
         raise StateError(f"there is no algorithm {shown(algorithm)}; choose one of {', '.join(ALGORITHMS)}.")
+    if as_model(model, "forward_dynamics").is_constrained:
+        return _forward_constrained(model, state, effort, wrenches, algorithm)
     q, v = as_state(model, state)
-    refuse_loops(model, "forward_dynamics")
     return solve(model, q, v, as_effort(model, effort), as_wrenches(model, wrenches))
+
+
+def _forward_constrained(
+    model: Model, state: State, effort: ArrayLike | None, wrenches: ArrayLike | None, algorithm: str
+) -> FloatArray:
+    solution = _constrained_dynamics()(model, state, effort, wrenches)
+    if algorithm == "aba":
+        found: FloatArray = solution.acceleration
+        return found
+    return ALGORITHMS[algorithm](model.without_loops, *as_state(model, state), solution.effort, solution.wrenches)
+
+
+@cache
+def _constrained_dynamics() -> Callable[..., Any]:
+    """By name, because that room builds on this one."""
+    found: Callable[..., Any] = importlib.import_module("linkwork.loops.constrained").constrained_dynamics
+    return found
 
 
 def _inverse(model: Model, q: FloatArray, v: FloatArray, qdd: FloatArray, wrenches: FloatArray) -> FloatArray:

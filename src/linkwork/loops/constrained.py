@@ -19,6 +19,7 @@ from linkwork.dynamics.inputs import as_effort, as_model, as_state, as_wrenches
 from linkwork.dynamics.paths.path_data import solver_paths
 from linkwork.errors import StateError
 from linkwork.loops.closing import loop_solver
+from linkwork.loops.coupled import coupled_tree
 from linkwork.loops.factors import Factors, unmet
 from linkwork.loops.forces import CONTRADICTION
 from linkwork.loops.system import LoopPlan, LoopSystem, largest_coefficient, loop_plan
@@ -26,6 +27,7 @@ from linkwork.model.model import Model
 from linkwork.model.state import State
 
 NO_FORCES = np.zeros(0)
+NO_REACTIONS = np.zeros((0, 6))
 UNMET = 1e-6  # part of the accelerations involved, from which on there is a message; below it is rounding and drift
 
 
@@ -36,14 +38,15 @@ class LoopSolution(NamedTuple):
     acceleration: FloatArray  # (nv,) [rad/s² or m/s²]
     reactions: FloatArray  # (loops, 6) wrench [n; f] on body b, in the loop's frame in b, at its origin [N·m, N]
     wrenches: (
-        FloatArray  # (n, 6) all external wrenches, those of loops included: the open tree moves the same with them
+        FloatArray  # (n, 6) all external wrenches, of loops too: with them and `effort` the open tree moves the same
     )
     redundant: int  # constraints that repeat others; the reactions are then the smallest that do
     gap: float  # largest distance between the frames of a loop [rad or m]
     slip: float  # fastest opening of a loop [rad/s or m/s]
     residual: float  # largest acceleration the constraints are left with [rad/s² or m/s²]
     message: str  # what a person should know; empty when there is nothing
-    coupling_forces: FloatArray = NO_FORCES  # (couplings,) λ: efforts on joints are λ times their coefficients
+    effort: FloatArray = NO_FORCES  # (nv,) all efforts, of couplings too: λ times their coefficients
+    coupling_forces: FloatArray = NO_FORCES  # (couplings,) λ
 
 
 def constrained_dynamics(
@@ -67,8 +70,10 @@ def constrained_dynamics(
     q, v = as_state(model, state)
     load, external = as_effort(model, effort), as_wrenches(model, wrenches)
     rate, largest_gap = not_negative(rate, "rate", finite=True), not_negative(largest_gap, "largest_gap")
+    if not model.loops:
+        return _coupled_dynamics(model, plan, q, v, load, external, rate, largest_gap)
     system = LoopSystem(plan, q, v)
-    _refuse_open(plan, system, largest_gap)
+    _refuse_open(plan, system.gap, largest_gap)
     solver = loop_solver(model)
     solve_dca(solver, q, v, load, external)  # also refuses faulty loads
     data, leaf = solver_paths(solver), solver.assembly.leaf
@@ -78,23 +83,63 @@ def constrained_dynamics(
     force = factors.solve(right)
     left, involved = A @ force - right, np.abs(system.C) @ np.abs(free) + np.abs(system.bias)
     part = float(np.linalg.norm(left * factors.scale)) / max(float(np.linalg.norm(involved * factors.scale)), 1e-300)
-    _refuse_contradiction(plan, factors, part)
+    _refuse_contradiction(plan, factors.redundant, part)
+    coupling = force[plan.loop_rows :].copy()
+    force[plan.loop_rows :] = 0.0  # couplings act as efforts
     total = system.wrenches(force) + (external if external.size else 0.0)
+    effort = load.copy() if load.size else np.zeros(model.nv)
+    for one in plan.coupled:
+        effort[one.freedom] += one.coefficient * coupling[one.coupling]
     return LoopSolution(
-        forward_dynamics(model.without_loops, State(q, v), load if load.size else None, total),
+        forward_dynamics(model.without_loops, State(q, v), effort, total),
         system.reactions(force),
         total,
         factors.redundant,
         float(np.abs(system.gap).max(initial=0.0)),
         float(np.abs(system.slip).max(initial=0.0)),
         float(np.abs(left).max(initial=0.0)),
-        _message(plan, factors, part),
-        force[plan.loop_rows :] / [largest_coefficient(x) for x in model.couplings],
+        _message(plan, factors.redundant, part),
+        effort,
+        coupling / [largest_coefficient(x) for x in model.couplings],
     )
 
 
-def _refuse_open(plan: LoopPlan, system: LoopSystem, largest_gap: float) -> None:
-    gaps = [float(np.abs(system.gap[rows]).max(initial=0.0)) for _, rows in plan.named]
+def _coupled_dynamics(
+    model: Model,
+    plan: LoopPlan,
+    q: FloatArray,
+    v: FloatArray,
+    load: FloatArray,
+    external: FloatArray,
+    rate: float,
+    largest_gap: float,
+) -> LoopSolution:
+    """Of a tree with couplings and no loops."""
+    tree = coupled_tree(model)
+    qdd = tree.accelerate(model, q, v, load, external, rate)
+    s = tree.arrays
+    gap, slip, residual, part = s.found.tolist()
+    if not gap <= largest_gap:
+        _refuse_open(plan, s.gap, largest_gap)
+    redundant = s.force.size - int(s.rank[0])
+    if part > UNMET:
+        _refuse_contradiction(plan, redundant, part)
+    return LoopSolution(
+        qdd,
+        NO_REACTIONS,
+        external.copy() if external.size else np.zeros((model.n_bodies, 6)),
+        redundant,
+        gap,
+        slip,
+        residual,
+        _message(plan, redundant, part),
+        s.effort + load if load.size else s.effort.copy(),
+        s.force / tree.largest,
+    )
+
+
+def _refuse_open(plan: LoopPlan, gap: FloatArray, largest_gap: float) -> None:
+    gaps = [float(np.abs(gap[rows]).max(initial=0.0)) for _, rows in plan.named]
     worst = int(np.argmax(gaps))
     if not gaps[worst] <= largest_gap:
         name = plan.named[worst][0]
@@ -104,22 +149,22 @@ def _refuse_open(plan: LoopPlan, system: LoopSystem, largest_gap: float) -> None
         )
 
 
-def _refuse_contradiction(plan: LoopPlan, factors: Factors, part: float) -> None:
+def _refuse_contradiction(plan: LoopPlan, redundant: int, part: float) -> None:
     """part: of the accelerations involved, that no reaction can meet."""
     if part > CONTRADICTION:
         names = ", ".join(name for name, _ in plan.named[:4])
         raise StateError(
-            f"the constraints of {names} cannot all be met at this state: {factors.redundant} of {plan.count} repeat "
+            f"the constraints of {names} cannot all be met at this state: {redundant} of {plan.count} repeat "
             f"others, and {part:.1g} of the accelerations contradicts them. The shape is singular (a dead point), or "
             "velocities do not fit the loops; move away from it, or call lw.close_loops first."
         )
 
 
-def _message(plan: LoopPlan, factors: Factors, left: float) -> str:
+def _message(plan: LoopPlan, redundant: int, left: float) -> str:
     said = []
-    if factors.redundant:
+    if redundant:
         said.append(
-            f"{factors.redundant} of {plan.count} loop constraints are redundant; the reactions are the smallest that do."
+            f"{redundant} of {plan.count} loop constraints are redundant; the reactions are the smallest that do."
         )
     if left > UNMET:
         said.append(f"{left:.1g} of the accelerations at the loops stays unmet; call lw.close_loops more often.")

@@ -10,7 +10,7 @@ import math
 from typing import NamedTuple
 
 from linkwork.core.bundles import Float1, Float2, Int1
-from linkwork.core.jit import kernel, routine
+from linkwork.core.jit import inlined, kernel, routine
 from linkwork.dynamics.linear.semidefinite import factor_semidefinite, solve_semidefinite, span_idle
 
 CONTRADICTION = 1e-3  # part of the accelerations involved that no force can meet, from which on there is no answer
@@ -65,6 +65,12 @@ def factor_loops(x):
 def solve_loops(x):
     """`solve_rows` from Python: the forces of least norm."""
     solve_rows(x)
+    take_out_idle(x)
+
+
+@inlined
+def take_out_idle(x):
+    """Forces of least norm, from others that do the same."""
     p = x.force.shape[0]
     for c in range(x.rank[0], p):
         along = 0.0

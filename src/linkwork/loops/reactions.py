@@ -34,4 +34,6 @@ def joint_reactions(
     if not as_model(model, "joint_reactions").is_constrained:
         return reactions.joint_reactions(model, state, effort, wrenches, algorithm=algorithm)
     solution = constrained_dynamics(model, state, effort, wrenches)
-    return reactions.joint_reactions(model.without_loops, state, effort, solution.wrenches, algorithm=algorithm)
+    return reactions.joint_reactions(
+        model.without_loops, state, solution.effort, solution.wrenches, algorithm=algorithm
+    )

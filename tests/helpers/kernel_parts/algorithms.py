@@ -175,6 +175,10 @@ def closed_chains(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
     solution = lw.constrained_dynamics(m, state, rng.normal(size=m.nv))
     yield "constrained", solution.acceleration
     yield "reactions of loops", solution.reactions
+    geared = lw.library.chain(4)
+    geared.add_coupling("gear", {"link_1": 1.0, "link_3": -2.0})
+    m = geared.compile()
+    yield "coupled", lw.forward_dynamics(m, m.neutral(), rng.normal(size=m.nv))
 
 
 def rerooting(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
