@@ -242,6 +242,51 @@ def test_loops_stay_closed(seed):
     assert lw.loop_gaps(model, far.state).worst_gap <= 1e-10
 
 
+@pytest.mark.parametrize("where", ["hand", "finger", "both"])
+@pytest.mark.parametrize("seed", range(4))
+def test_mimic_joints_follow(seed, where):
+    """A gripper's fingers stay coupled, within the limits of both, wherever the target is: at the hand or at a finger."""
+    arm = lw.library.chain(7, length=0.2)
+    hand = list(arm)[-1].name
+    for name, side, limits in (("left", 1.0, (0.0, 0.1)), ("right", -1.0, (0.0, 0.05))):
+        finger = lw.Prismatic((0, side, 0), limits=limits)
+        arm.add_body(name, hand, finger, lw.Pose((0, 0, -0.2)), lw.Inertia.sphere(0.1, 0.01))
+    arm.add_coupling("mimic", {"right": 1.0, "left": -0.5}, offset=0.01)
+    model, rng = arm.compile(), np.random.default_rng(seed)
+
+    def closed(opening):
+        q = rng.uniform(-0.6, 0.6, model.nq)
+        q[model.q_slice("left")], q[model.q_slice("right")] = opening, 0.01 + 0.5 * opening
+        return model.state(q)
+
+    start, goal = closed(0.02), closed(rng.uniform(0.0, 0.08))
+    poses = lw.body_poses(model, goal)
+    at = {"hand": {hand: (0.0, 0.0, -0.2)}, "finger": {"left": (0.0, 0.0, 0.0)}}
+    at["both"] = {"left": (0.0, 0.0, 0.0), "right": (0.0, 0.0, 0.0)}
+    points = {
+        name: lw.Target(point=tuple((poses[model.body(name)] @ [*place, 1.0])[:3]), at=place)
+        for name, place in at[where].items()
+    }
+    result = lw.reach(model, start, points)
+    assert result.reached, result
+    left, right = (float(result.state.q[model.q_slice(name)][0]) for name in ("left", "right"))
+    assert abs(right - 0.5 * left - 0.01) <= 1e-12
+    assert result.gap <= 1e-10
+    assert -1e-9 <= left <= 0.08 + 1e-9
+    assert -1e-9 <= right <= 0.05 + 1e-9
+    if where == "hand":
+        assert (left, right) == (start.q[model.q_slice("left")][0], start.q[model.q_slice("right")][0])
+    found = lw.body_poses(model, result.state)
+    for name, target in points.items():
+        reached = found[model.body(name)] @ [*target.at, 1.0]
+        assert np.abs(reached[:3] - target.point).max() <= 1e-8
+    far = {name: lw.Target(point=(9.0, 9.0, 9.0)) for name in points}
+    ended = lw.reach(model, start, far, restarts=0)
+    left, right = (float(ended.state.q[model.q_slice(name)][0]) for name in ("left", "right"))
+    assert abs(right - 0.5 * left - 0.01) <= 1e-9
+    assert left <= 0.08 + 1e-9, "0.01 + 0.5 left is at most 0.05, the limit of the other finger"
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_the_centre_of_mass_of_a_closed_chain(seed):
     model = lw.library.four_bar().compile()

@@ -16,6 +16,7 @@ from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.reaching.constrained import ConstrainedSearch, asks_more
+from linkwork.reaching.following import coupling_gap, find_following
 from linkwork.reaching.search import AT_LIMIT, TURN_LENGTH, Search, Settings, found_search, misses, model_length
 from linkwork.reaching.targets import Target, as_rows
 from linkwork.spatial.pose import Pose
@@ -102,11 +103,20 @@ def reach(
     if not rows and center_of_mass is None:
         raise StateError('there is nothing to reach: give targets such as {"gripper": lw.Pose(...)}.')
     posture = None if prefer is None else as_posture(model, prefer)
-    if asks_more(model, center_of_mass, avoid):
-        search: Any = ConstrainedSearch(model, rows, settings, center_of_mass, avoid, margin)
+    following = None
+    if model.couplings and center_of_mass is None and avoid is False:
+        following = find_following(model, tuple(row.body for row in rows), q)
+    if following is not None:
+        search: Any = found_search(following.tree, rows, settings)
+    elif asks_more(model, center_of_mass, avoid):
+        search = ConstrainedSearch(model, rows, settings, center_of_mass, avoid, margin)
     else:
         search = found_search(model, rows, settings)
-    return _result(model, search, search.run(q, posture, search.freedoms.size <= FEW), settings)
+    ended = search.run(q, posture, search.freedoms.size <= FEW)
+    if following is not None:
+        moved = following.along(ended.q)
+        ended = ended._replace(q=moved, gap=coupling_gap(model, moved))
+    return _result(model, search, ended, settings)
 
 
 def as_posture(model: Model, prefer: State | ArrayLike) -> FloatArray:
