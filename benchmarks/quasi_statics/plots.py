@@ -126,11 +126,10 @@ def _displacement(figure: Any, runs: Results) -> None:
         chosen = [run for run in runs if run["forces"] == count]
         precision = [2.0 ** -run["exponent"] for run in chosen]
         label = forces_text(count)
-        axes.loglog(
-            precision, [run["displacement_error"] for run in chosen], "o-", color=color, markersize=3.5, label=label
-        )
+        errors = [run["displacement_error_per_step"] for run in chosen]
+        axes.loglog(precision, errors, "o-", color=color, markersize=3.5, label=label)
     axes.loglog([2.0**-19, 1.0], [2.0**-19, 1.0], color=GREY, linestyle=":", linewidth=1.2, label="equal")
-    axes.set_ylabel("relative displacement error")
+    axes.set_ylabel("relative displacement error per step")
     _precision_axis(axes)
 
 
