@@ -2,7 +2,8 @@
 
 Everything is proven right first: dca and aba agree, and at the start and the end of every run the true error (against aba)
 lies below the bound. One step is solve and move; many steps run without returning to Python. The full steps take turns
-with the adaptive ones; times are processor times, averages over all steps with medians beside them. Only ratios compare machines.
+with the adaptive ones; times are processor times, averages over all steps with medians beside them. Only ratios compare
+machines.
 """
 
 from __future__ import annotations

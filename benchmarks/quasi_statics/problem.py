@@ -291,8 +291,8 @@ def cell_rows(cells: list[Cell], has_displacement: bool = False) -> list[list[st
     rows = []
     for cell in cells:
         row = [
-            power(cell.exponent), duration(cell.time()), duration(cell.median()), f"{cell.joints:,.0f}", f"{cell.nodes:,.0f}",
-            ratio(cell.times_faster_than("dca")), ratio(cell.times_faster_than("aba")),
+            power(cell.exponent), duration(cell.time()), duration(cell.median()), f"{cell.joints:,.0f}",
+            f"{cell.nodes:,.0f}", ratio(cell.times_faster_than("dca")), ratio(cell.times_faster_than("aba")),
             f"{max(cell.errors):.1e}", f"{max(cell.bounds):.1e}",
         ]  # fmt: skip
         if has_displacement:
