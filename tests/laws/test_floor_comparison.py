@@ -166,6 +166,22 @@ def test_rounding_that_is_known_is_not_measured_anew_where_the_bound_is_near_the
     assert len(finished) <= 2
 
 
+def test_under_the_same_loads_nothing_is_compared_at_once_after_the_first_solve(monkeypatch):
+    """What was measured holds for them near rounding too: every 64th step went through all bodies at 2^-19."""
+    finished = []
+    finish = Comparison.finish
+    monkeypatch.setattr(Comparison, "finish", lambda x: (finished.append(1), finish(x)))
+    model = lw.library.molecule(20_000, seed=1).compile()
+    sim = lw.QuasiStatics(model, model.random_state(3, speed=0.0), tolerance=2.0**-19)
+    sim.apply_wrench(10_000, force=(0.3, -0.2, 0.5), frame="world")
+    for steps in (5, 100, 1000):
+        for _ in range(1000 // steps):
+            report = sim.step(1e-3, steps)
+            assert report.reached
+            assert report.error_bound <= sim.tolerance
+    assert len(finished) == 1
+
+
 @pytest.mark.parametrize("power", [4, 11, 16])
 @pytest.mark.parametrize("travels", [False, True], ids=["changing", "travelling"])
 @pytest.mark.parametrize("shape", ["molecule", "chain", "tree"])

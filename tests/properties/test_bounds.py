@@ -24,6 +24,14 @@ def test_bounds_hold_where_digits_are_lost():
     assert max(c.floor for checks in tried.values() for c in checks) > 1e-6
 
 
+def test_a_small_torque_beside_large_forces_is_not_taken_for_exact():
+    """Light bodies between heavy rotors: the torque on one is what forces of 10 N leave, 1e-9 of them."""
+    checks = check_linkage(9107, 140)
+    assert len(checks) == CHECKS
+    assert [c for c in checks if c.is_wrong_in_any_case] == []
+    assert not any(c.reached for c in checks if c.error > c.tolerance > 0.0)
+
+
 def test_bounds_of_regions_hold_where_digits_are_lost():
     """Bodies with almost no moments among them: the metric alone would be wrong by as much as the accelerations."""
     found = {number: check_in_motion(SEED, number) for number in range(LINKAGES // 2)}

@@ -13,7 +13,9 @@ from linkwork.core.arrays import FloatArray, lazy_zeros
 from linkwork.dynamics.dca.nodes import INPUT_COLUMNS, SCRATCH, SLOT_SIZE
 from linkwork.dynamics.dca.solver import DcaSolver, aligned_zeros
 from linkwork.loops.system import constrained_bodies
+from linkwork.model.layout import ARMATURE
 from linkwork.model.model import Model
+from linkwork.simulation.contact_choice import has_limits
 from linkwork.simulation.loading.load_columns import LOAD_COLUMNS
 from linkwork.simulation.loading.motor_law import MOTOR_COLUMNS
 
@@ -31,8 +33,12 @@ def allocate(
     plan, coefficients = _allocate_tree(model, in_motion)
     model_tree, body, screws, dof, rest, gravity = model.arrays
     tree = model_tree.copy() if in_motion else model_tree
-    limits = np.array(model.effort_limit), np.array(model.velocity_limit)
-    mechanism = Mechanism(tree, model_tree, body, screws, dof, rest, gravity, weight, velocity_weight, *limits)
+    limited = model.nv if has_limits(model) and not in_motion else 0
+    mechanism = Mechanism(
+        tree, model_tree, body, screws, dof if in_motion else dof.copy(), rest, gravity, weight, velocity_weight,
+        np.array(model.effort_limit), np.array(model.velocity_limit),
+        np.array(model.lower[:limited]), np.array(model.upper[:limited]), dof[:limited, ARMATURE].copy(),
+    )  # fmt: skip
     count = plan.nodes.shape[0]
     n, nv, nodes = (model.n_bodies, model.nv, count) if in_motion else (0, 0, 0)
     run = Run(
@@ -42,6 +48,7 @@ def allocate(
         effort=np.zeros(0),
         motor=np.zeros((0, MOTOR_COLUMNS)),
         inputs=lazy_zeros(count * INPUT_COLUMNS),
+        input_sizes=lazy_zeros(0 if in_motion else count * INPUT_COLUMNS),
         world=np.zeros((count, 12)),
         value=np.zeros(count),
         flag=np.zeros(count, dtype=np.uint8),
@@ -56,6 +63,12 @@ def allocate(
         loop_body=constrained_bodies(model),
         loop_wrench=np.zeros((constrained_bodies(model).size, 6)),
         saved_q=np.zeros(0) if in_motion else q.copy(),
+        held=np.zeros(limited, dtype=np.uint8),
+        held_qdd=np.zeros(limited),
+        limit_effort=np.zeros(limited),
+        feasible=np.zeros(limited),
+        room=np.zeros(count if limited else 0),
+        step_part=np.zeros(1),
         metric_qdd=np.zeros(nv),
         rate=np.zeros((n, ws.RATE_COLUMNS)),
         twist=np.zeros((nodes, 6)),

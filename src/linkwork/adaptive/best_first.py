@@ -28,49 +28,18 @@ MORE, HOLDS, SPENT = range(3)  # the bound asks for more; it holds; the budget i
 
 
 @inlined
-def begin_solve(mechanism, run, unit):
-    """Nothing is computed, nothing waits; the world accelerates by -g."""
+def begin_solve(mechanism, run, count, unit):
+    """Nothing is computed, nothing waits; the world accelerates by -g. count: open nodes, ascending."""
     run.counts[ws.HEAP_COUNT] = 0
     run.counts[ws.JOINT_COUNT] = 0
     run.metric_sums[ws.SUM_JOINT] = 0.0
     run.metric_sums[ws.MAX_JOINT] = 0.0
     run.metric_sums[ws.SUM_QUEUE] = 0.0
     run.metric_sums[ws.UNIT] = unit
-    count = run.counts[ws.OPEN_COUNT]
     g = mechanism.gravity
     if count > 0:
         top = run.opened[count - 1]
         vstore(run.inputs, top * INPUT_COLUMNS + IN_1, lane_vector((0.0, 0.0, 0.0, -g[0], -g[1], -g[2]), 0.0))
-
-
-@inlined
-def compute_node(plan, mechanism, c, run, node, qdd):
-    """Solves a node's joint and hands its children their inputs; adds the joint's part of the metric."""
-    substitute_node(
-        plan.nodes,
-        plan.block,
-        node,
-        mechanism.tree,
-        c.joint_data,
-        c.effort_sum,
-        c.node_data,
-        c.dof_rows,
-        run.inputs,
-        qdd,
-    )
-    sums = run.metric_sums
-    own = 0.0
-    if carries_joint(plan, node):
-        i = plan.nodes[node, INDEX]
-        j = mechanism.tree[i, V]
-        for d in range(mechanism.tree[i, DOF]):
-            x = sums[ws.UNIT] * qdd[j + d]
-            own += mechanism.weight[j + d] * x * x
-        if mechanism.tree[i, DOF] > 0:
-            run.counts[ws.JOINT_COUNT] += 1
-    run.value[node] = own
-    sums[ws.SUM_JOINT] += own
-    sums[ws.MAX_JOINT] = max(sums[ws.MAX_JOINT], own)
 
 
 @inlined
@@ -105,16 +74,48 @@ def what_next(run, measure, tolerance, max_joints):
     return MORE
 
 
-def make_best_first(hidden: Any, enter: Any) -> tuple[Any, Any, Any]:
+def make_best_first(hidden: Any, enter: Any, take: Any, must_open: Any) -> tuple[Any, Any, Any]:
     """`solve_open`, `expand` and `open_path`, for a linkage at rest or in motion.
 
     hidden(plan, c, run, child): A(C) of a closed child of a computed node, in units of `metric_sums`.
     enter(plan, c, run, node): what a closed node needs before its back-substitution.
+    take(mechanism, run, i, qdd): what becomes of the acceleration of joint i, just solved for.
+    must_open(mechanism, run, child): whether a closed child is opened whatever the tolerance, A(C) of which is known.
     """
 
     @inlined
-    def queue_children(plan, c, run, node):
-        """Puts the closed children of a computed node on the frontier, where they hide anything."""
+    def compute_node(plan, mechanism, c, run, node, qdd):
+        """Solves a node's joint and hands its children their inputs; adds the joint's part of the metric."""
+        substitute_node(
+            plan.nodes,
+            plan.block,
+            node,
+            mechanism.tree,
+            c.joint_data,
+            c.effort_sum,
+            c.node_data,
+            c.dof_rows,
+            run.inputs,
+            qdd,
+        )
+        sums = run.metric_sums
+        own = 0.0
+        if carries_joint(plan, node):
+            i = plan.nodes[node, INDEX]
+            j = mechanism.tree[i, V]
+            take(mechanism, run, i, qdd)
+            for d in range(mechanism.tree[i, DOF]):
+                x = sums[ws.UNIT] * qdd[j + d]
+                own += mechanism.weight[j + d] * x * x
+            if mechanism.tree[i, DOF] > 0:
+                run.counts[ws.JOINT_COUNT] += 1
+        run.value[node] = own
+        sums[ws.SUM_JOINT] += own
+        sums[ws.MAX_JOINT] = max(sums[ws.MAX_JOINT], own)
+
+    @inlined
+    def queue_children(plan, mechanism, c, run, node):
+        """Puts the closed children of a computed node on the frontier, where they hide anything, or opens them."""
         for side in (LEFT, RIGHT):
             child = plan.nodes[node, side]
             if child < 0 or run.flag[child] & ws.OPEN:
@@ -122,23 +123,30 @@ def make_best_first(hidden: Any, enter: Any) -> tuple[Any, Any, Any]:
             run.value[child] = 0.0
             if c.rows[child] > 0:
                 run.value[child] = hidden(plan, c, run, child)
-                run.metric_sums[ws.SUM_QUEUE] += run.value[child]
-                push(run.heap, run.value, run.counts, child)
+                if must_open(mechanism, run, child):
+                    open_node(run, child)
+                else:
+                    run.metric_sums[ws.SUM_QUEUE] += run.value[child]
+                    push(run.heap, run.value, run.counts, child)
 
     @inlined
-    def compute_open(plan, mechanism, c, run, qdd, unit):
-        begin_solve(mechanism, run, unit)
-        for k in range(run.counts[ws.OPEN_COUNT] - 1, -1, -1):
-            node = run.opened[k]
+    def compute_open(plan, mechanism, c, run, qdd, count, unit):
+        """The first `count` open nodes, parents before children, and those that this opens behind them."""
+        begin_solve(mechanism, run, count, unit)
+        done = 0
+        while done < run.counts[ws.OPEN_COUNT]:
+            node = run.opened[count - 1 - done if done < count else done]
             compute_node(plan, mechanism, c, run, node, qdd)
-            queue_children(plan, c, run, node)
+            queue_children(plan, mechanism, c, run, node)
+            done += 1
 
     @routine
     def solve_open(plan, mechanism, c, run, qdd):
         """Back-substitution over the open nodes, root to leaf; the frontier goes on the heap."""
         unit = 1.0
+        count = run.counts[ws.OPEN_COUNT]
         for _ in range(2):
-            compute_open(plan, mechanism, c, run, qdd, unit)
+            compute_open(plan, mechanism, c, run, qdd, count, unit)
             if not run.metric_sums[ws.SUM_JOINT] + run.metric_sums[ws.SUM_QUEUE] < UNDERFLOW:
                 break
             unit = SMALL_UNIT
@@ -160,7 +168,7 @@ def make_best_first(hidden: Any, enter: Any) -> tuple[Any, Any, Any]:
             open_node(run, node)
             enter(plan, c, run, node)
             compute_node(plan, mechanism, c, run, node, qdd)
-            queue_children(plan, c, run, node)
+            queue_children(plan, mechanism, c, run, node)
             opened += 1
             if opened % RESUM_EVERY == 0:
                 sum_frontier(run)
@@ -177,7 +185,7 @@ def make_best_first(hidden: Any, enter: Any) -> tuple[Any, Any, Any]:
             open_node(run, top)
             enter(plan, c, run, top)
             compute_node(plan, mechanism, c, run, top, qdd)
-            queue_children(plan, c, run, top)
+            queue_children(plan, mechanism, c, run, top)
             run.value[top] = below
 
     return solve_open, expand, open_path

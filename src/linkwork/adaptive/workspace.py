@@ -44,7 +44,9 @@ CURSOR, ROUND, IN_TURN, RESTING = range(11, 15)
 # Of regions of all joints (`region.everything`): steps until the motion is asked how many joints would do, 0 where the
 # region is chosen; how long it is waited for that; steps since a region was last chosen after one of all joints.
 UNTIL_ASKED, WAIT, SINCE = range(15, 18)
-COUNTS = 18
+# Freedoms that limits hold, and how often one was held or let go (quasi-statics).
+HELD_COUNT, HELD_CHANGES = 18, 19
+COUNTS = 20
 
 # Entries of `metric_sums`: largest and sum of q̈ᵀAq̈ over frontier nodes and over computed joints, all times UNIT²; UNIT is
 # a power of two, other than one only where squares would underflow.
@@ -57,7 +59,10 @@ METRIC_SUMS = 6
 TURN, ACTIVITY, PEAK, RESTING_AT = range(4)
 TURN_COLUMNS = 4
 
-OVERFLOW = -2  # in the place of a body that failed
+# Rotor that a held freedom is eliminated with [kg·m² or kg]: beside it nothing moves, and by a power of two digits stay.
+HELD = 2.0**300
+
+OVERFLOW, NOT_HELD = -2, -3  # in the place of a body that failed; which limits hold was not found
 
 
 class Plan(NamedTuple):
@@ -86,6 +91,9 @@ class Mechanism(NamedTuple):
     velocity_weight: Float1  # (nv,)  of each squared velocity (dynamics)
     effort_limit: Float1  # (nv,)  largest effort of motors
     velocity_limit: Float1  # (nv,)  above which motors do not push
+    lower: Float1  # (nv,)  limits of coordinates; empty where no joint has any, and in dynamics
+    upper: Float1
+    armature: Float1  # (nv,)  as compiled; in `dof` that of a held freedom is another (quasi-statics)
 
 
 class Coefficients(NamedTuple):
@@ -115,6 +123,7 @@ class Run(NamedTuple):
     effort: Float1  # (nv,)  as given
     motor: Float2  # (nv, 5)  columns of `loading.motor_law`
     inputs: Float1  # wrenches on each node's handles
+    input_sizes: Float1  # what inputs are summed of, by absolute values: for the rounding floor (quasi-statics)
     world: Float2  # (N, 12)  pose of a node's first body (a branch: of its carrier), along the open or active tree
     value: Float1  # (N,)  A(C) of frontier nodes; own part of open ones
     flag: Byte1  # (N,)
@@ -130,6 +139,12 @@ class Run(NamedTuple):
     loop_wrench: Float2  # (2 loops, 6)  wrench of the loop on each, in the body's frame
     # Quasi-statics.
     saved_q: Float1  # (nq,)  coordinates to go back to
+    held: Byte1  # (nv,)  FREE, or the limit at which the coordinate is held; empty without limits, as all below
+    held_qdd: Float1  # (nv,)  accelerations of held ones, with which the step ends at the limit
+    limit_effort: Float1  # (nv,)  of limits on held ones, at the last solve
+    feasible: Float1  # (nv,)  accelerations within limits, from which the solution is looked for
+    room: Float1  # (N,)  least weight · distance² to a limit inside each closed node
+    step_part: Float1  # (1,)  ½ h² of the step for which limits are looked at [s²]; 0: of none; negative: they are not
     # Dynamics.
     metric_qdd: Float1  # (nv,)  of computed joints of the fully articulated linkage, at the last update
     rate: Float2  # (n, 12)

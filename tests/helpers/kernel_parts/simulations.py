@@ -54,6 +54,26 @@ def quasi_statics(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:
     rest = lw.QuasiStatics(chain, chain.state([0.4, 0.3, 0.2, 0.1]), tolerance=1e-3)
     rest.settle()
     yield "settled", lw.body_poses(chain, rest.state)
+    stopped = lw.library.four_bar()
+    stopped.edit_body("rocker", joint=lw.Revolute((0, 1, 0), limits=(-0.01, 0.01)))
+    stopped.edit_body("crank", joint=lw.Revolute((0, 1, 0), limits=(-0.5, 0.5)))
+    closed = stopped.compile()
+    at_limits = lw.QuasiStatics(closed, closed.neutral())
+    at_limits.set_effort("crank", 3.0)
+    at_limits.step(0.05, STEPS)
+    yield "stopped by a limit", at_limits.state.q
+    stopped = lw.Linkage("arm")
+    for i in range(3):
+        joint = lw.Universal(limits=(-0.01, 0.01)) if i == 1 else lw.Revolute((0, 1, 0), limits=(-0.1, 0.2))
+        stopped.add_body(
+            f"b{i}", f"b{i - 1}" if i else "world", joint, lw.Pose((0.2, 0.0, 0.0)), lw.Inertia.sphere(1.0, 0.1)
+        )
+    arm = stopped.compile()
+    at_limits = lw.QuasiStatics(arm, arm.neutral())
+    at_limits.apply_wrench(2, force=(1.0, 0.0, 3.0))
+    at_limits.step(0.1, STEPS)
+    at_limits.settle()
+    yield "settled at limits", at_limits.state.q
 
 
 def steps_in_time(rng: np.random.Generator) -> Iterator[tuple[str, Any]]:

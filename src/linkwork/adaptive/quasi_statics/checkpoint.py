@@ -15,16 +15,21 @@ from numpy.typing import NDArray
 from linkwork.adaptive import workspace as ws
 from linkwork.adaptive.adaptive_tree import AdaptiveTree
 from linkwork.adaptive.measures import ABSOLUTE_JOINT, NO_LIMIT
+from linkwork.adaptive.quasi_statics.limits import AT_UPPER, FREE
 from linkwork.adaptive.quasi_statics.solve import advance
 from linkwork.adaptive.quasi_statics.update import prepare_all
 from linkwork.core.arrays import FloatArray, IntArray
+from linkwork.dynamics.dca.nodes import H_C
 from linkwork.dynamics.inputs import explain_failure
+from linkwork.model.layout import ARMATURE
 from linkwork.model.model import Model
 from linkwork.simulation.parts.part import Entry, Saved, copies, entry_of, write
 
-# Arrays that a checkpoint holds, under the same names but for one.
-OF_RUN = ("q", "saved_q", "qdd", "counts", "metric_sums", "wrench", "loop_wrench")
-STORED_AS = {"saved_q": "kept_q"}
+# Arrays that a checkpoint holds, under the same names but for two.
+OF_RUN = (
+    "q", "saved_q", "qdd", "counts", "metric_sums", "wrench", "loop_wrench", "held", "held_qdd", "limit_effort"
+)  # fmt: skip
+STORED_AS = {"saved_q": "kept_q", "held": "at_limits"}
 
 
 class OpenNodes:
@@ -71,14 +76,23 @@ class OpenNodes:
             and bool((counts[[ws.HEAP_COUNT, ws.JOINT_COUNT]] <= nodes).all())
             and counts[ws.LOAD_COUNT] == saved["load_table"].shape[0]
             and bool(0.0 < saved["metric_sums"][ws.UNIT] < np.inf)
+            and counts[ws.HELD_COUNT] == np.count_nonzero(saved["at_limits"])
+            and bool((saved["at_limits"] <= AT_UPPER).all())
         )
 
     def restore(self, saved: Saved) -> None:
         write(self._saved_arrays(), saved)
+        self._hold_again()
         self.open_again(saved)
         self._check(self.form_coefficients(saved["opened"]))
         write(self._saved_arrays(), saved)  # what was formed on the way is not what was saved
         self.open_again(saved)
+
+    def _hold_again(self) -> None:
+        """What `held` says; biases of held joints are formed with coefficients."""
+        armature = self._tree.mechanism.armature
+        self._tree.mechanism.dof[: armature.size, ARMATURE] = np.where(self._tree.run.held == FREE, armature, ws.HELD)
+        self._tree.coefficients.joint_data[:, H_C : H_C + 6] = 0.0
 
     def open_again(self, saved: Saved) -> None:
         run, opened = self._tree.run, saved["opened"]
@@ -102,6 +116,7 @@ class OpenNodes:
         run.flag[...] = ws.OPEN | ws.DIRTY | ws.CLOSING
         run.flag[opened] = ws.OPEN | ws.DIRTY
         run.opened[...] = np.arange(count)
+        run.step_part[0] = -1.0
         run.counts[ws.OPEN_COUNT] = run.counts[ws.SORTED_COUNT] = count
         bad, *_ = advance(tree.table, 1, 0.0, ABSOLUTE_JOINT, math.inf, NO_LIMIT, NO_LIMIT, False)
         return int(bad)
@@ -131,4 +146,7 @@ class OpenNodes:
         run = self._tree.run
         run.required_open[...] = 0
         run.loop_wrench[...] = 0.0
+        for array in (run.held, run.held_qdd, run.limit_effort):
+            array[...] = 0
+        self._hold_again()
         self._floors["floor"][:] = 0.0

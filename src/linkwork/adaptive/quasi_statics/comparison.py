@@ -16,21 +16,22 @@ from linkwork.adaptive.measures import ABSOLUTE_JOINT, ABSOLUTE_LINKAGE, bound_o
 from linkwork.adaptive.metric.missed import missed_accelerations
 from linkwork.adaptive.metric.rounding_floor import UNIT_ROUNDOFF
 from linkwork.adaptive.nodes import carries_joint
-from linkwork.adaptive.workspace import LOAD_COUNT, OPEN_COUNT, coefficients_of, plan_of, run_of
+from linkwork.adaptive.workspace import HELD, LOAD_COUNT, OPEN_COUNT, coefficients_of, mechanism_of, plan_of, run_of
 from linkwork.assembly.node_table import INDEX
 from linkwork.core.arrays import FloatArray, lazy_zeros
 from linkwork.core.bundles import Byte1, Float1, Float2, Int1, Int2, describe, reader
 from linkwork.core.jit import inlined, kernel
 from linkwork.core.subnormals import flush_subnormals, restore_mode
 from linkwork.dynamics.aba import (
+    BIAS,
     BODY_WORK,
     DOF_WORK,
     accelerate_body,
     inertia_to_parent,
     prepare_body,
 )
-from linkwork.dynamics.dca.nodes import H_F
-from linkwork.model.layout import DOF, V
+from linkwork.dynamics.dca.nodes import H_C, H_F
+from linkwork.model.layout import ARMATURE, DOF, V
 from linkwork.model.state import State
 from linkwork.simulation.loading.applied_efforts import BY_GIVEN, BY_MOTOR
 from linkwork.spatial.memory import load6, store6
@@ -45,7 +46,8 @@ SWEEP, BODIES, FAILED = range(3)  # entries of `place`: the sweep, bodies done i
 # bounds on what the solve hides, of the linkage and of a joint.
 KNOWN, MOST_KNOWN, HIDDEN, MOST_HIDDEN, LARGEST, LINKAGE_BOUND, JOINT_BOUND = range(7)
 SUMS = 7
-COMPUTED, LOADED = 1, 2  # flags of a body: the solve computed its joint; it has a row in `wrench`
+# Flags of a body: the solve computed its joint; it has a row in `wrench`; a limit held a freedom of its joint.
+COMPUTED, LOADED, HAS_HELD = 1, 2, 4
 
 
 class Compared(NamedTuple):
@@ -63,7 +65,8 @@ class Compared(NamedTuple):
     effort: Float1  # (nv,)  given, and of motors
     wrench: Float2  # (n, 6)  on each body, in its frame
     qdd: Float1  # (nv,)  of the solve
-    flag: Byte1  # (n,)  COMPUTED, LOADED
+    bias: Float2  # (n, 6)  of joints that are held at limits
+    flag: Byte1  # (n,)  COMPUTED, LOADED, HAS_HELD
     work: Float2
     dof_work: Float2
     found: Float1  # (nv,)  by `aba`
@@ -83,6 +86,8 @@ def compare_joint(x, i):
     for d in range(x.tree[i, DOF]):
         j = x.tree[i, V] + d
         weight = x.weight[j]
+        if x.dof[j, ARMATURE] == HELD:
+            x.found[j] = x.qdd[j]  # as it had to be in both
         found = weight * x.found[j] * x.found[j]
         difference = weight * (x.qdd[j] - x.found[j]) * (x.qdd[j] - x.found[j])
         ok = ok and found < np.inf
@@ -114,13 +119,19 @@ def copy_solve(table, tree_table, has_moved, has_fixed):
     for j in range(x.qdd.shape[0]):
         x.qdd[j] = run.qdd[j]
         x.effort[j] = run.effort[j]
+        x.dof[j, ARMATURE] = mechanism_of(tree_table).dof[j, ARMATURE]
     for i in range(x.flag.shape[0]):
         if x.flag[i] & LOADED:
             store6(x.wrench, i, 0, ZERO6)
         x.flag[i] = 0
     for k in range(run.counts[OPEN_COUNT]):
         if carries_joint(plan, run.opened[k]):
-            x.flag[plan.nodes[run.opened[k], INDEX]] = COMPUTED
+            i = plan.nodes[run.opened[k], INDEX]
+            x.flag[i] = COMPUTED
+            for d in range(x.tree[i, DOF]):
+                if x.dof[x.tree[i, V] + d, ARMATURE] == HELD:
+                    x.flag[i] |= HAS_HELD
+                    store6(x.bias, i, 0, load6(joint_data, i, H_C))
     if has_fixed:
         for i in range(x.flag.shape[0]):
             keep_wrench(x, joint_data, i)
@@ -150,6 +161,8 @@ def compare_some(table, visits):
         ok = True
         if x.place[SWEEP] == VELOCITIES:
             prepare_body(x, x.dof, x.q, x.still, x.effort, x.wrench, x.work, x.dof_work, i, False)
+            if x.flag[i] & HAS_HELD:
+                store6(x.work, i, BIAS, load6(x.bias, i, 0))
         elif x.place[SWEEP] == INERTIAS:
             ok = inertia_to_parent(x.tree, x.body, x.dof, n - 1 - i, x.work, x.dof_work)
         elif x.place[SWEEP] == ACCELERATIONS:
@@ -173,15 +186,16 @@ class Comparison:
 
     def __init__(self) -> None:
         self.is_running = False
-        self.joints, self.total, self.largest = 0, 0.0, 0.0
+        self.joints, self.total, self.largest, self.loads = 0, 0.0, 0.0, 0.0
         self._arrays: Compared | None = None
 
-    def begin(self, sim: QuasiStatics, joints: int, total: float, largest: float) -> None:
+    def begin(self, sim: QuasiStatics, joints: int, total: float, largest: float, loads: float = 0.0) -> None:
         """Takes the last solve of `sim`, which computed so many joints and whose floor was estimated so.
 
-        Cost: O(n), that of copies.
+        loads: how often loads had changed until then. Cost: O(n), that of copies.
         """
         self._copy(sim)
+        self.loads = loads
         self.joints, self.total, self.largest = joints, total, largest
         self.is_running = True
 
@@ -227,13 +241,14 @@ class Comparison:
         model = sim.model
         n, nv = model.n_bodies, model.nv
         arrays = Compared(
-            *model.arrays,
+            *model.arrays._replace(dof=model.arrays.dof.copy()),
             weight=sim._tree.mechanism.weight,
             q=np.zeros(model.nq),
             still=np.zeros(nv),
             effort=np.zeros(nv),
             wrench=np.zeros((n, 6)),
             qdd=np.zeros(nv),
+            bias=lazy_zeros(n, 6),
             flag=np.zeros(n, dtype=np.uint8),
             work=lazy_zeros(n, BODY_WORK),
             dof_work=lazy_zeros(nv, DOF_WORK),

@@ -21,8 +21,18 @@ if TYPE_CHECKING:
     from linkwork.adaptive.quasi_statics.simulation import QuasiStatics
 
 
+def clear_cut_forces(sim: QuasiStatics) -> None:
+    """Those of the last solve: its bodies have turned since, each with its own end of a loop."""
+    run = sim._tree.run
+    run.loop_wrench[...] = 0.0
+    mark_bodies(sim._tree.table, run.loop_body[run.loop_body >= 0], 0, sim._tree.marks)
+
+
 def solve_cut_forces(sim: QuasiStatics, h: float) -> None:
-    """Sets the wrenches of all loops for a step of h [s], or for a solve where h is 0. Coefficients must be up to date."""
+    """Adds to the wrenches of all loops what they lack for a step of h [s], or for a solve where h is 0.
+
+    Coefficients must be up to date.
+    """
     run, data, leaf = sim._tree.run, sim._tree.paths(), sim._tree.plan.leaf
     loops = loop_plan(sim.model)
     system = LoopSystem(loops, run.q, np.zeros(sim.model.nv))

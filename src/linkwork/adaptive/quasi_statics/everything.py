@@ -14,6 +14,7 @@ from typing import NamedTuple
 from linkwork.adaptive import workspace as ws
 from linkwork.adaptive.measures import CLOSE_FRACTION, is_summed, squared_limit
 from linkwork.adaptive.nodes import carries_joint, copy_joint, refresh_joint
+from linkwork.adaptive.quasi_statics.limits import stop_at_limits
 from linkwork.adaptive.workspace import (
     Coefficients,
     Mechanism,
@@ -205,6 +206,7 @@ def move_everything(table, h, goes_on):
             joint_integrate(tree, i, run.q, run.qdd, 0.5 * h * h, run.q)
             for e in range(tree[i, DOF]):  # of a quaternion three of four will do
                 overflow += 0.0 * run.q[tree[i, Q] + e]
+        stop_at_limits(mechanism, run, i)
         refresh_joint(table, i)
         if goes_on:
             hand_over(mechanism, c, run, x, i)
@@ -231,7 +233,7 @@ def note_cost(table):
     counts = run.counts
     joints = mechanism_of(table).tree.shape[0]
     is_dear = joints >= LEAST_JOINTS and cost_by_tree(counts[ws.JOINT_COUNT], counts[ws.HEAP_COUNT], joints) > joints
-    is_dear = is_dear and run.metric_sums[ws.SUM_JOINT] >= LEAST_SUM
+    is_dear = is_dear and run.metric_sums[ws.SUM_JOINT] >= LEAST_SUM and counts[ws.HELD_COUNT] == 0
     counts[IN_A_ROW] = counts[IN_A_ROW] + 1 if is_dear else 0
     counts[SINCE] += 1
 

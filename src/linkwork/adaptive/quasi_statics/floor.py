@@ -41,7 +41,11 @@ OTHER_JOINTS = 1.5  # times as many joints computed: what was measured said too 
 MOST_GROWTH = 8.0  # times as many: it said nothing
 OTHER_SOLVES = 1e4  # times as much may be lost in another solve as where it was measured
 FEARED = 0.04  # or this part of what the estimate says; seen between two loads: 4e-3 of it; ten of that
+PASSED_ON = (
+    0.01  # part that is seen of what small components of large forces could carry on: 6e-4; ten of that and more
+)
 LEAST_BODIES = 64  # of a comparison per step, or as many as joints were computed: a part of what the step costs
+SAME_LOADS = 100.0  # the same where nothing that acts has changed since; seen over 2,560 steps: 14 times
 OTHER_LOADS = 100.0  # times as much may be lost by `aba` in another solve
 MARGIN = 4.0  # over the difference of two algorithms, of which either may be the worse
 
@@ -51,17 +55,21 @@ MARGIN = 4.0  # over the difference of two algorithms, of which either may be th
 RATIO, LEFT, JOINTS, SOLVES = slice(0, 2), 2, 3, 4
 # And of solves by `aba`: what rounding did relative to the accelerations (zero: not known), and solves since.
 # And the part of the tolerance that solves leave to rounding, so that what is known of it need not be measured anew.
-OF_ABA, SINCE_ABA, LEFT_OUT, MEASURED = slice(5, 7), 7, 8, 9
+OF_ABA, SINCE_ABA, LEFT_OUT = slice(5, 7), 7, 8
+# How often what acts has changed, limits among it; how often it had when floors were measured; changes of limits of those.
+CHANGES, MEASURED_AT, OF_LIMITS, MEASURED = 9, 10, 11, 12
 
 
 def form_floor(sim: QuasiStatics, goal: float | None) -> tuple[float, float]:
     """What rounding may have done: (root of the sum of squares, largest) in the metric."""
     if sim._tree.run.counts[BY_ABA]:
         return floor_of_everything(sim)
-    total, largest, lost = rounding_floor(sim._tree.table, sim._depth)
+    total, largest, lost, shown = rounding_floor(sim._tree.table, sim._depth)
     known, joints = sim._measured_floor, int(sim._tree.run.counts[JOINT_COUNT])
     # Where nothing accelerates nothing is lost, however many digits are: infinity times zero is not a number.
-    suspected = (lost * total if total > 0.0 else 0.0, lost * largest if largest > 0.0 else 0.0)
+    passed_on = PASSED_ON * shown
+    most = max(lost, passed_on)
+    suspected = (most * total if total > 0.0 else 0.0, most * largest if largest > 0.0 else 0.0)
     doubt = suspected[0 if "linkage" in sim.measure else 1]
     known[LEFT] -= known[SOLVES] * joints
     known[SOLVES] = 0.0
@@ -73,15 +81,16 @@ def form_floor(sim: QuasiStatics, goal: float | None) -> tuple[float, float]:
     comparison = sim._comparison
     growth = max(1.0, joints / max(1.0, most_joints))
     if is_known and growth <= MOST_GROWTH and not sim._is_delicate:
-        worse = growth * growth * max(OTHER_SOLVES, FEARED * lost)
+        other = max(OTHER_SOLVES, FEARED * lost, passed_on) if known[MEASURED_AT] != known[CHANGES] else SAME_LOADS
+        worse = growth * growth * other
         likely = (min(worse * ratio * total, suspected[0]), min(worse * ratio_of_largest * largest, suspected[1]))
         _leave_room(sim, likely, goal)
         if goal is None or _is_small(sim, likely, goal, LARGE_PART):
             is_due = not is_fresh or growth > OTHER_JOINTS or (goal is not None and not _is_small(sim, likely, goal))
             if is_due and not comparison.is_running:  # another is made, a few bodies per step
-                comparison.begin(sim, joints, total, largest)
+                comparison.begin(sim, joints, total, largest, known.item(CHANGES))
             return likely
-    comparison.begin(sim, joints, total, largest)
+    comparison.begin(sim, joints, total, largest, known.item(CHANGES))
     comparison.finish()
     if not learn(sim):
         return suspected
@@ -136,6 +145,7 @@ def learn(sim: QuasiStatics) -> bool:
     known[0] = max(1.0, MARGIN * measured[0] / x.total)
     known[1] = max(1.0, MARGIN * measured[1] / x.largest)
     known[JOINTS] = max(x.joints, known.item(JOINTS))
+    known[MEASURED_AT] = x.loads
     return True
 
 

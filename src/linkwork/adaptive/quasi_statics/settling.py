@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from linkwork.adaptive import workspace as ws
+from linkwork.adaptive.quasi_statics.limits import free_all
 from linkwork.core.arrays import FloatArray
 from linkwork.errors import StateError
 from linkwork.statics.in_field import FieldReport, FieldRest
@@ -32,7 +33,10 @@ def settle_in_place(sim: QuasiStatics, tolerance: float | None, max_sweeps: int)
 
 def set_coordinates(sim: QuasiStatics, q: FloatArray) -> None:
     """Other coordinates of all joints: everything is formed anew, and what was open stays open."""
-    run, opened = sim._tree.run, sim._open.opened()
+    run = sim._tree.run
+    if run.held.size:
+        free_all(sim._tree.table)
+    opened = sim._open.opened()
     counts = run.counts.copy()
     run.q[...] = run.saved_q[...] = q
     sim._check(sim._open.form_coefficients(opened["opened"]))

@@ -19,18 +19,21 @@ from linkwork.adaptive.measures import ABSOLUTE_JOINT, DEFAULT_MEASURE, DEFAULT_
 from linkwork.adaptive.metric.delicate import is_delicate
 from linkwork.adaptive.quasi_statics.checkpoint import OpenNodes
 from linkwork.adaptive.quasi_statics.comparison import Comparison
-from linkwork.adaptive.quasi_statics.cut_forces import solve_cut_forces
+from linkwork.adaptive.quasi_statics.cut_forces import clear_cut_forces, solve_cut_forces
 from linkwork.adaptive.quasi_statics.deadline import Pace, open_until, step_within_deadline
 from linkwork.adaptive.quasi_statics.everything import BY_ABA, allocate_everything
 from linkwork.adaptive.quasi_statics.field_loads import FieldLoads
 from linkwork.adaptive.quasi_statics.floor import (
+    CHANGES,
     FLOOR_EVERY,
     MEASURED,
+    OF_LIMITS,
     SOLVES,
     finish_measuring,
     left_to_solves,
     load_kernels,
 )
+from linkwork.adaptive.quasi_statics.limits import MOST_PER_FREEDOM, MOST_TURNS, PATIENCE, change_held_once
 from linkwork.adaptive.quasi_statics.report import QuasiStaticsReport
 from linkwork.adaptive.quasi_statics.reporting import report_of
 from linkwork.adaptive.quasi_statics.reroot import rerooted
@@ -48,6 +51,7 @@ from linkwork.model.joints import Joint
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation.base import LinkageSimulation
+from linkwork.simulation.loading.applied_efforts import BY_LIMIT
 from linkwork.simulation.loading.fields import Field
 from linkwork.simulation.parts.constraint_arrays import refuse_open_loops
 from linkwork.simulation.parts.part import Part
@@ -67,6 +71,8 @@ class QuasiStatics(LinkageSimulation):
         computed is computed in any case; while that takes too long, more of it is closed after each step.
     measure: "relative_joint" (default), "absolute_joint", "relative_linkage", "absolute_linkage".
     weights: metric weight of each squared acceleration, shape (nv,), > 0; ones by default.
+    Limits of joints act: a step ends at a limit where it would go beyond, and the joint is held there as long as it is
+        pushed against it. Joints that may come to a limit in a step are computed whatever the tolerance and the budget.
     field: forces that depend on the poses of all bodies, such as `mol.field()`, found anew for every solve, in its units.
         Steps lower its energy where ½ (ω h)² < 2 for its fastest mode ω; `settle` goes to the minimum.
     Cost: O(n) once, then O(joints computed) per step, whatever n; with a field its evaluation and O(n) per step.
@@ -197,10 +203,31 @@ class QuasiStatics(LinkageSimulation):
         everything closed."""
         if self._forces.load_all():
             self._is_changed = True
+        self._tree.run.step_part[0] = 0.5 * h * h
         if self.model.is_constrained:
-            bad, *_ = advance(self._tree.table, 1, 0.0, ABSOLUTE_JOINT, math.inf, NO_LIMIT, 0, False)
-            self._check(bad)
+            clear_cut_forces(self)
+            self._solve_closed()
             solve_cut_forces(self, h)
+            if self._tree.run.held.size:
+                self._hold_closed(h)
+
+    def _solve_closed(self) -> None:
+        """Coefficients brought up to date by a solve that opens nothing."""
+        bad, *_ = advance(self._tree.table, 1, 0.0, ABSOLUTE_JOINT, math.inf, NO_LIMIT, 0, False)
+        self._check(bad)
+
+    def _hold_closed(self, h: float) -> None:
+        """Joints of a linkage with loops that limits hold in a step of h [s], and the forces of its loops with them."""
+        fewest, patience = self.model.nv + 1, PATIENCE
+        for _ in range(MOST_TURNS + MOST_PER_FREEDOM * self.model.nv):
+            self._solve_closed()
+            wrong = change_held_once(self._tree.table, patience > 0)
+            if wrong == 0:
+                return
+            patience, fewest = patience - (wrong >= fewest), min(wrong, fewest)
+            self._solve_closed()
+            solve_cut_forces(self, h)
+        self._check(ws.NOT_HELD)
 
     def advance(self, h: float, n: int = 1) -> None:
         """`step`, its report left out."""
@@ -209,6 +236,7 @@ class QuasiStatics(LinkageSimulation):
     def _bring_up_to_date(self) -> None:
         """Coefficients at the present state, all of them."""
         self._forces.load_all()
+        self._tree.run.step_part[0] = 0.0
         self._solve_once(self.tolerance, time.perf_counter(), by_tree=True)
 
     @property
@@ -279,8 +307,11 @@ class QuasiStatics(LinkageSimulation):
         """Takes note of what a kernel did, whether it failed then or not."""
         self.steps_done += done
         self.time += done * h
-        if self._is_changed:  # what rounding is relative to may be another
+        holds = self._tree.run.counts[ws.HELD_CHANGES]
+        if self._is_changed or holds != self._measured_floor[OF_LIMITS]:  # what rounding is relative to may be another
             self._steps_since_floor = FLOOR_EVERY
+            self._measured_floor[CHANGES] += 1.0
+            self._measured_floor[OF_LIMITS] = holds
         self._measured_floor[SOLVES] += done
         self._is_changed = False
         self._solved = False
@@ -291,6 +322,11 @@ class QuasiStatics(LinkageSimulation):
         if bad == -1 and math.isfinite(run.metric_sums[ws.SUM_JOINT] + run.metric_sums[ws.SUM_QUEUE]):
             return
         self._steps_since_floor = FLOOR_EVERY
+        if bad == ws.NOT_HELD:
+            raise StateError(
+                f"at {self.time:.6g} {unit('s', self.units)}, step {self.steps_done}: which joint limits of model "
+                f"'{self.model.name}' hold was not found; {run.counts[ws.HELD_COUNT]} did. Take a smaller step."
+            )
         vectors = {"state.q": run.q, "effort": run.effort}
         cause = explain_failure(self.model, "quasi-statics", max(bad, -1), vectors, run.wrench)
         advice = " The last step was taken back; take a smaller one." if bad == ws.OVERFLOW and self.steps_done else ""
@@ -362,7 +398,10 @@ class QuasiStatics(LinkageSimulation):
         return self._tree.run.q
 
     def _parts_of_efforts(self) -> FloatArray:
-        return self._tree.present_efforts()
+        parts = self._tree.present_efforts()
+        if self._tree.run.held.size:
+            parts[:, BY_LIMIT] = self._tree.run.limit_effort
+        return parts
 
     def _about_to_be_saved(self) -> None:
         finish_measuring(self)

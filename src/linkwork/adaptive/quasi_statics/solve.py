@@ -2,7 +2,8 @@
 
 A solve opens, without asking, what was open before, gets A(C) of the frontier below it, and goes on best first where the
 bound asks for more. Nodes whose whole subtree has become quiet are marked; they are closed, and only then is their factor
-recomputed, once the coefficients fit the new coordinates. Theory: docs/theory/adaptive_quasi_statics.md.
+recomputed, once the coefficients fit the new coordinates. Where joints come to their limits the solve is made again with
+these held there (`limits`). Theory: docs/theory/adaptive_quasi_statics.md.
 """
 
 import math
@@ -21,6 +22,20 @@ from linkwork.adaptive.quasi_statics.everything import (
     note_cost,
     open_if_dear,
     solve_everything,
+)
+from linkwork.adaptive.quasi_statics.limits import (
+    MOST_PER_FREEDOM,
+    MOST_TURNS,
+    PATIENCE,
+    breaks_limits,
+    change_held,
+    is_limited,
+    looks_at_limits,
+    may_come_to_limits,
+    renew_held,
+    room_of,
+    stop_at_limits,
+    take_held,
 )
 from linkwork.adaptive.quasi_statics.update import flush
 from linkwork.adaptive.workspace import coefficients_of, mechanism_of, plan_of, run_of
@@ -47,11 +62,17 @@ def enter_at_rest(plan, c, run, node):
     """Coefficients of a closed node are up to date, biases included."""
 
 
-solve_open, expand, _ = make_best_first(hidden_at_rest, enter_at_rest)
+@inlined
+def must_open(mechanism, run, child):
+    """Whether a joint inside a closed node may come to a limit in this step."""
+    return looks_at_limits(mechanism, run) and may_come_to_limits(run, child, run.value[child], run.step_part[0])
+
+
+solve_open, expand, _ = make_best_first(hidden_at_rest, enter_at_rest, take_held, must_open)
 
 
 @inlined
-def mark_to_close(plan, run, measure, tolerance):
+def mark_to_close(plan, mechanism, run, measure, tolerance):
     """Marks open nodes for closing whose subtree could stay unopened well within the tolerance.
 
     Where a budget stopped the work before, what is far below the bound it left may go: so the region follows the loads.
@@ -61,16 +82,21 @@ def mark_to_close(plan, run, measure, tolerance):
         limit /= 1 + run.counts[ws.HEAP_COUNT]  # so that the sum over all of them stays within
     sort_open(run.opened, run.heap[run.counts[ws.HEAP_COUNT] :], run.counts)
     count = run.counts[ws.OPEN_COUNT]
+    part = run.step_part[0] / CLOSE_FRACTION  # what closes opens again where a limit is near
     for k in range(count):  # own part → sum over the subtree, children before parents
         node = run.opened[k]
         for side in (LEFT, RIGHT):
             child = plan.nodes[node, side]
             if child >= 0:
                 run.value[node] += run.value[child]
+        if is_limited(mechanism):
+            run.room[node] = room_of(plan, mechanism, run, node)
     for k in range(count - 1, -1, -1):
         node = run.opened[k]
         up = plan.nodes[node, UP]
         may_close = run.value[node] <= limit and run.required_open[node] == 0 and up >= 0
+        if is_limited(mechanism):
+            may_close = may_close and not may_come_to_limits(run, node, run.value[node], part)
         if may_close or (up >= 0 and run.flag[up] & ws.CLOSING and run.required_open[node] == 0):
             run.flag[node] |= ws.CLOSING
 
@@ -91,6 +117,7 @@ def move(table, plan, mechanism, run, h):
             else:
                 joint_integrate(tree, i, run.q, run.qdd, 0.5 * h * h, run.q)
             overflow += not_finite(tree, i, run.q)
+            stop_at_limits(mechanism, run, i)
             refresh_joint(table, i)
     if overflow == 0.0:
         return True
@@ -151,7 +178,7 @@ def mark_and_move(table, h, measure, tolerance):
     plan = plan_of(table)
     mechanism = mechanism_of(table)
     run = run_of(table)
-    mark_to_close(plan, run, measure, tolerance)
+    mark_to_close(plan, mechanism, run, measure, tolerance)
     return -1 if move(table, plan, mechanism, run, h) else ws.OVERFLOW
 
 
@@ -162,10 +189,31 @@ def solve_tree(table, measure, tolerance, max_joints, max_opened):
     mechanism = mechanism_of(table)
     c = coefficients_of(table)
     run = run_of(table)
-    bad = flush(plan, mechanism, c, run)
-    if bad != -1:
-        return bad, False
-    solve_open(plan, mechanism, c, run, run.qdd)
+    fewest = 2 * mechanism.lower.shape[0] + 1
+    patience = PATIENCE
+    turns = MOST_TURNS + MOST_PER_FREEDOM * mechanism.lower.shape[0]
+    updated = 0
+    wrong = -1
+    while wrong != 0:
+        if is_limited(mechanism):
+            renew_held(table)
+        bad = flush(plan, mechanism, c, run)
+        if bad != -1:
+            return bad, False
+        updated += run.counts[ws.UPDATED_COUNT]
+        solve_open(plan, mechanism, c, run, run.qdd)
+        wrong = 0
+        # The forces of loops belong to what is held; Python goes on there. And what is not a number says so itself.
+        is_settled = run.loop_body.shape[0] > 0 or not run.metric_sums[ws.SUM_JOINT] < math.inf
+        if looks_at_limits(mechanism, run) and not is_settled:
+            wrong = change_held(table, patience > 0)
+            if wrong >= fewest:
+                patience -= 1
+            fewest = min(fewest, wrong)
+            turns -= 1
+            if turns < 0:
+                return ws.NOT_HELD, False
+    run.counts[ws.UPDATED_COUNT] = updated
     return -1, expand(plan, mechanism, c, run, run.qdd, measure, tolerance, max_joints, max_opened)
 
 
@@ -191,7 +239,11 @@ def advance(table, steps, h, measure, tolerance, max_joints, max_opened, may_be_
         run.counts[BY_ABA] = by_aba
         if by_aba:
             bad, reached = solve_everything(table, is_handed_over), True
-        else:
+            if bad == -1 and is_limited(mechanism) and breaks_limits(table):
+                by_aba = False
+                run.counts[IS_EVERYTHING] = 0
+                run.counts[BY_ABA] = 0
+        if not by_aba:
             bad, reached = solve_tree(table, measure, tolerance, max_joints, max_opened)
         if bad == -1 and not run.metric_sums[ws.SUM_JOINT] + run.metric_sums[ws.SUM_QUEUE] < math.inf:
             bad = ws.OVERFLOW
@@ -201,7 +253,7 @@ def advance(table, steps, h, measure, tolerance, max_joints, max_opened, may_be_
             if by_aba:
                 close_if_cheap(table, measure, tolerance)
             elif h != 0.0 and run.counts[IS_EVERYTHING] == 0:
-                mark_to_close(plan, run, measure, tolerance)
+                mark_to_close(plan, mechanism, run, measure, tolerance)
             if by_aba and h != 0.0:
                 is_handed_over = done + 1 < steps and run.counts[IS_EVERYTHING] != 0
                 if not move_everything(table, h, is_handed_over):

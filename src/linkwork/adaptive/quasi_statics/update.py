@@ -14,6 +14,7 @@ from linkwork.adaptive.nodes import (
     refresh_composite,
     refresh_joint,
 )
+from linkwork.adaptive.quasi_statics.limits import is_limited, room_of
 from linkwork.adaptive.workspace import coefficients_of, mechanism_of, plan_of, run_of
 from linkwork.assembly.node_table import INDEX
 from linkwork.core.jit import inlined, kernel
@@ -81,6 +82,8 @@ def close_marked(plan, mechanism, c, run):
                 refresh_lost(plan, mechanism, c, node)
             run.flag[node] = 0
             close_joint(plan, mechanism, run, node)
+            if is_limited(mechanism):
+                run.room[node] = room_of(plan, mechanism, run, node)
         else:
             run.flag[node] = flag
             run.opened[left] = node

@@ -253,4 +253,14 @@ def enter_rigid(plan, c, run, node):
             store6(run.twist, right, 0, twist)
 
 
-solve_opened, expand_metric, open_path = make_best_first(hidden_in_motion, enter_rigid)
+@inlined
+def take_as_found(mechanism, run, i, qdd):
+    """Limits act in steps."""
+
+
+@inlined
+def never(mechanism, run, child):
+    return False
+
+
+solve_opened, expand_metric, open_path = make_best_first(hidden_in_motion, enter_rigid, take_as_found, never)
