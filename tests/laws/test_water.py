@@ -235,6 +235,28 @@ def test_water_needs_shapes_and_a_fitting_integrator():
         lw.settle(bare.compile(), bare.compile().neutral(), water=lw.Water())
 
 
+@pytest.mark.parametrize("kind", [lw.FullDynamics, lw.AdaptiveDynamics])
+def test_limits_and_kept_momentum_are_refused_in_water_by_name(kind):
+    """They were set to False: a robot went through its limits."""
+    arm = lw.Linkage("arm")
+    inertia, shape = lw.Inertia.sphere(1.0, 0.1), lw.Capsule(0.05, 0.5)
+    arm.add_body("upper", "world", lw.Revolute((0, 1, 0), limits=(-0.5, 0.5)), lw.Pose(), inertia, shapes=(shape,))
+    model, free = arm.compile(), falling()
+    for limits in (True, None):
+        with pytest.raises(
+            StateError, match=r"joint limits do not act in water, and joints of this model.*limits=False"
+        ):
+            kind(model, model.neutral(), water=lw.Water(), limits=limits)
+    with pytest.raises(StateError, match="limits do not act in water: leave"):
+        kind(free, free.neutral(), water=lw.Water(), limits=True)
+    with pytest.raises(StateError, match="keep_momentum=True"):
+        kind(free, free.neutral(), water=lw.Water(), keep_momentum=True)
+    sim = kind(model, model.neutral(), water=lw.Water(), limits=False, keep_momentum=False)
+    assert (sim.limits, sim.keep_momentum) == (False, False)
+    assert not kind(free, free.neutral(), water=lw.Water()).keep_momentum
+    assert kind(free, free.neutral()).keep_momentum
+
+
 def test_bad_waves_and_currents_are_refused():
     with pytest.raises(StateError, match="period is 0"):
         lw.Waves(1.0, 0.0)

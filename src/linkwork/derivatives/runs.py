@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,13 +73,12 @@ class GradientRun:
         checkpoint_size = sum(np.asarray(x).nbytes for x in _course(first).values())
         self._every = _interval(steps, row, checkpoint_size, memory)
         self._checkpoints = [_course(first)]
-        with progress_bar(steps, self.model.name, progress) as move:
+        with self._given_efforts_after(), progress_bar(steps, self.model.name, progress) as move:
             for k in range(0, steps, self._every):
                 count = min(self._every, steps - k)
                 self._forward(k, count)
                 self._checkpoints.append(_course(sim.checkpoint()))
                 move(k + count, "")
-        self._restore_efforts()
 
     def __repr__(self) -> str:
         return f"GradientRun({self.steps:,} steps of {self.h:g} s of '{self.model.name}')"
@@ -165,9 +166,14 @@ class GradientRun:
                 self._sim.set_efforts(self._efforts[k])
                 self._sim.advance(self.h, 1)
 
-    def _restore_efforts(self) -> None:
-        if self._efforts is not None:
-            self._sim.set_efforts(self._given)
+    @contextmanager
+    def _given_efforts_after(self) -> Iterator[None]:
+        """The simulation has its own efforts again at the end, also of a run that fails."""
+        try:
+            yield
+        finally:
+            if self._efforts is not None:
+                self._sim.set_efforts(self._given)
 
     def _between(self, segment: int) -> tuple[list[State], list[Any]]:
         """The states of a segment, both ends included, made again, and what steps remember there.
@@ -203,16 +209,17 @@ class GradientRun:
         return lambda k: row if k == last else none
 
 
-RUNS: dict[str, Any] = {"FullDynamics": GradientRun}  # by the kind of simulation
+RUNS: dict[str, Any] = {"steps": GradientRun}  # by what a simulation says of its gradients; others add theirs
 
 
 def run_of(sim: Any) -> Any:
     """The kind of run with gradients that a simulation makes; refuses what makes none."""
     load_rules()
-    found = RUNS.get(type(sim).__name__)
+    found = RUNS.get(getattr(sim, "GRADIENTS", None))
     if found is None:
-        known = " and ".join(f"lw.{name}" for name in RUNS)
-        raise StateError(f"gradients of runs are those of {known}, not of {shown(sim)}.")
+        raise StateError(
+            f"gradients of runs are those of lw.FullDynamics and lw.AdaptiveDynamics, not of {shown(sim)}."
+        )
     return found
 
 

@@ -13,6 +13,7 @@ from linkwork.core.checks import float_or_nan, number, shown
 from linkwork.core.messages.describe import tabled
 from linkwork.environment.wet_columns import TIME, WATER_NUMBERS
 from linkwork.errors import StateError
+from linkwork.model.model import Model
 
 GRAVITY = 9.81  # [m/s²], of waves
 
@@ -208,10 +209,29 @@ def _profile(current: Any) -> FloatArray:
     return rows
 
 
-def integrator_in_water(integrator: str, algorithm: str, contact: Any, outside: bool) -> str:
-    """The integrator that takes drag where a step ends; raises StateError for what cannot be combined with water."""
+def integrator_in_water(
+    model: Model,
+    integrator: str,
+    algorithm: str,
+    contact: Any,
+    outside: bool,
+    limits: bool | None,
+    keep_momentum: bool | None,
+) -> str:
+    """The integrator that takes drag where a step ends; raises StateError for what cannot be combined with water.
+
+    limits, keep_momentum: as given; None is the default.
+    """
     if integrator not in ("auto", "semi_implicit_euler"):
         raise StateError(f"water needs the integrator 'semi_implicit_euler', not '{integrator}'; leave it out.")
     if algorithm != "aba" or contact is not None or outside:
         raise StateError("water needs the algorithm 'aba', without contact, field and thermostat; leave them out.")
+    has_limits = bool(np.isfinite(model.lower).any() or np.isfinite(model.upper).any())
+    if limits or (limits is None and has_limits):
+        raise StateError(
+            f"joint limits do not act in water{', and joints of this model have some' if has_limits else ''}: leave the "
+            "water out, or give limits=False, and joints go through them."
+        )
+    if keep_momentum:
+        raise StateError("water gives and takes momentum, so that keep_momentum=True is not for it; leave that out.")
     return "semi_implicit_euler"

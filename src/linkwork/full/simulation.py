@@ -62,7 +62,8 @@ class FullDynamics(Dynamics):
     field and dampers; contact and limits of joints do not change the choice. `sim.integrator` says which.
     implicit_joints: semi-implicit Euler and the implicit midpoint rule take springs, dampers and motors of joints
     implicitly, so that no gain is too stiff for the step. By default with "aba", which alone can do it.
-    keep_momentum: with semi-implicit Euler, floating trees change their momentum by external loads only.
+    keep_momentum: with semi-implicit Euler, floating trees change their momentum by external loads only; by default, but
+    in water.
     rtol, atol: error a substep of dormand_prince may make in each coordinate and velocity, relative and absolute.
     device: "gpu" computes the accelerations there (algorithm "gpu"); `lw.gpu.DeviceModel.step` also keeps the state there.
     field: forces that depend on the poses of all bodies, such as `mol.field()`, found anew at every stage. In the units of
@@ -71,12 +72,14 @@ class FullDynamics(Dynamics):
     contact: how bodies touch each other and obstacles (`lw.Contact`); None: they pass through.
     limits: whether joint limits stop joints; by default where the model has some.
     water: `lw.Water(...)` or `lw.air(...)` around the bodies; drag is taken where the step ends, so that no fluid is too
-    viscous for it. With "semi_implicit_euler", without contact and limits; the stream's work is not in the energy.
+    viscous for it. With "semi_implicit_euler", without contact, and without limits (limits=False where the model has
+    some); the stream's work is not in the energy.
     Contact and limits need "aba", without field and thermostat, and any integrator but "implicit_euler". Steps in which
     something touches are made as by "semi_implicit_euler". Loops are closed again after each step.
     Cost: O(n) per evaluation of the accelerations ("aba").
     """
 
+    GRADIENTS = "steps"  # every step of the whole model has a map with derivatives
     _SETTINGS = (
         "algorithm",
         "integrator",
@@ -104,7 +107,7 @@ class FullDynamics(Dynamics):
         algorithm: str = "aba",
         integrator: str = AUTO,
         implicit_joints: bool | None = None,
-        keep_momentum: bool = True,
+        keep_momentum: bool | None = None,
         rtol: float = RTOL,
         atol: float = ATOL,
         device: str = "cpu",
@@ -126,8 +129,10 @@ class FullDynamics(Dynamics):
         implicit = algorithm == "aba" and implicit_joints is not False
         acts_from_python = field is not None or thermostat is not None
         if water is not None:
-            integrator = integrator_in_water(integrator, algorithm, contact, acts_from_python)
-            keep_momentum, limits = False, False  # the stream gives and takes momentum
+            integrator = integrator_in_water(
+                model, integrator, algorithm, contact, acts_from_python, limits, keep_momentum
+            )
+            limits = False
         integrator = chosen_integrator(model, integrator, implicit, field, thermostat)
         if integrator == IMPLICIT_EULER and (
             model.is_constrained
@@ -146,7 +151,8 @@ class FullDynamics(Dynamics):
             raise StateError(f"{what} need the algorithm 'aba'; leave out algorithm='{algorithm}'.")
         act = choose_limits(model, contact, limits, integrator, algorithm, acts_from_python)
         implicit = algorithm == "aba" if implicit_joints is None else implicit_joints
-        super().__init__(model, state, Stepping(integrator, implicit, keep_momentum, rtol, atol), contact, act)
+        keep = water is None if keep_momentum is None else keep_momentum
+        super().__init__(model, state, Stepping(integrator, implicit, keep, rtol, atol), contact, act)
         self.algorithm, self.water = algorithm, water
         self._water_settings = "" if water is None else repr(water)
         self._implicit = ImplicitEuler(model) if integrator == IMPLICIT_EULER else None

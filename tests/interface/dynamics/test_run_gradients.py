@@ -221,3 +221,34 @@ def test_steps_that_end_in_other_bits_are_refused(chain):
     last["q"] = np.nextafter(last["q"], 1.0)
     with pytest.raises(lw.StateError, match="did not end in the same bits; make the run again"):
         run.backward(q=np.ones(4))
+
+
+class Whole(lw.FullDynamics):
+    pass
+
+
+class Few(lw.AdaptiveDynamics):
+    pass
+
+
+@pytest.mark.parametrize(("kind", "derived"), [(lw.FullDynamics, Whole), (lw.AdaptiveDynamics, Few)])
+def test_simulations_of_derived_classes_have_gradients(kind, derived):
+    model = lw.library.chain(4).compile()
+    by_q = np.arange(1.0, 5.0)
+    found = [
+        lw.run_with_gradients(one(model, model.neutral(), limits=False), 1e-3, 4).backward(q=by_q)
+        for one in (kind, derived)
+    ]
+    assert all(np.array_equal(a, b) for a, b in zip(*found, strict=True))
+
+
+@pytest.mark.parametrize("kind", [lw.FullDynamics, lw.AdaptiveDynamics])
+def test_a_run_that_fails_leaves_the_efforts_of_the_simulation(kind):
+    model = lw.library.chain(3).compile()
+    sim = kind(model, model.neutral(), limits=False)
+    sim.set_efforts([0.1, 0.2, 0.3])
+    efforts = np.full((6, 3), 0.5)
+    efforts[4] = 1e300
+    with pytest.raises(lw.StateError):
+        lw.run_with_gradients(sim, 1e-3, 6, efforts)
+    assert sim.checkpoint()["effort"].tolist() == [0.1, 0.2, 0.3]

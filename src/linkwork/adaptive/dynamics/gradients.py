@@ -103,7 +103,7 @@ class RegionRun(GradientRun):
         self._start = np.array(sim.state.q)
         self.segments = [Segment(sim, 0)]
         version, taken = self._version(), 0
-        with progress_bar(steps, self.model.name, progress) as move:
+        with self._given_efforts_after(), progress_bar(steps, self.model.name, progress) as move:
             for k in range(steps):
                 if efforts is not None:
                     sim.set_efforts(efforts[k])
@@ -121,8 +121,6 @@ class RegionRun(GradientRun):
                         f"memory is {memory:.3g} bytes; {k + 1:,} of {steps:,} steps of this run keep {taken:.3g}."
                     )
                 move(k + 1, "")
-        if efforts is not None:
-            sim.set_efforts(self._given)
         load_rules()
         moved = np.unique(np.concatenate([segment.joints for segment in self.segments]))
         self._acting = Acting(sim)
@@ -195,4 +193,4 @@ class RegionRun(GradientRun):
         return RegionGradients(locked.united.freedoms, found.q, found.v, found.effort, *found[4:])
 
 
-RUNS["AdaptiveDynamics"] = RegionRun
+RUNS["regions"] = RegionRun

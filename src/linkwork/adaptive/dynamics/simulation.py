@@ -82,6 +82,7 @@ class AdaptiveDynamics(Dynamics):
     Cost: O(n) once, then O(active joints) per step, whatever n. Theory: docs/theory/adaptive_dynamics.md.
     """
 
+    GRADIENTS = "regions"  # steps between two updates have derivatives
     _SETTINGS = (
         "tolerance",
         "max_active_joints",
@@ -123,7 +124,7 @@ class AdaptiveDynamics(Dynamics):
         horizon: float | None = None,
         integrator: str = AUTO,
         implicit_joints: bool = True,
-        keep_momentum: bool = True,
+        keep_momentum: bool | None = None,
         rtol: float = RTOL,
         atol: float = ATOL,
         field: Field | None = None,
@@ -138,8 +139,8 @@ class AdaptiveDynamics(Dynamics):
         one_of(integrator, (*INTEGRATORS, AUTO), "integrator")
         acts_from_python = field is not None or thermostat is not None
         if water is not None:
-            integrator = integrator_in_water(integrator, "aba", contact, acts_from_python)
-            keep_momentum, limits = False, False  # the stream gives and takes momentum
+            integrator = integrator_in_water(model, integrator, "aba", contact, acts_from_python, limits, keep_momentum)
+            limits = False
         integrator = chosen_integrator(model, integrator, implicit_joints, field, thermostat)
         if integrator == "variational" and not implicit_joints:
             raise StateError("variational works with implicit joints; leave implicit_joints=False out.")
@@ -153,7 +154,8 @@ class AdaptiveDynamics(Dynamics):
         )
         self.update_every = integer(update_every, 1, "update_every")
         self.horizon = None if horizon is None else positive(horizon, "horizon")
-        super().__init__(model, state, Stepping(integrator, implicit_joints, keep_momentum, rtol, atol), contact, act)
+        keep = water is None if keep_momentum is None else keep_momentum
+        super().__init__(model, state, Stepping(integrator, implicit_joints, keep, rtol, atol), contact, act)
         self._weights = metric_weights(model, weights, "weights")
         self._velocity_weights = metric_weights(model, velocity_weights, "velocity_weights")
         self._is_delicate = is_delicate(model)

@@ -33,7 +33,7 @@ def step_of(sim: Any, h: float) -> StepMap:
 def refuse(sim: Any) -> None:
     """What steps have gradients, and what to do about others."""
     load_rules()
-    if type(sim).__name__ != "FullDynamics":
+    if getattr(sim, "GRADIENTS", None) != "steps":
         raise StateError(f"gradients of steps are those of lw.FullDynamics, not of {shown(sim)}.")
     if sim.integrator not in STEPS:
         known = " or ".join(f"'{name}'" for name in STEPS)
