@@ -215,7 +215,7 @@ RUNS: dict[str, Any] = {"steps": GradientRun}  # by what a simulation says of it
 def run_of(sim: Any) -> Any:
     """The kind of run with gradients that a simulation makes; refuses what makes none."""
     load_rules()
-    found = RUNS.get(getattr(sim, "GRADIENTS", None))
+    found = RUNS.get(getattr(sim, "GRADIENTS", ""))
     if found is None:
         raise StateError(
             f"gradients of runs are those of lw.FullDynamics and lw.AdaptiveDynamics, not of {shown(sim)}."

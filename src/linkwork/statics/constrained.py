@@ -149,7 +149,8 @@ def settle_closed(
     while True:
         done.history.append(float(np.abs(balance.r).max(initial=0.0)) / scale)
         if balance.sweeps >= max_sweeps:
-            raise not_settled(done, max_sweeps, tolerance)
+            gap = float(np.abs(closed.system.gap).max(initial=0.0)) if closed.gap > CLOSED else 0.0
+            raise not_settled(done, max_sweeps, tolerance, gap)
         is_there = done.history[-1] <= tolerance and closed.gap <= CLOSED
         if is_there:
             blend = 0.0

@@ -242,12 +242,18 @@ def runs_away(model: Model, x: FloatArray) -> StateError:
     )
 
 
-def not_settled(done: Progress, sweeps: int, tolerance: float) -> StateError:
+def not_settled(done: Progress, sweeps: int, tolerance: float, gap: float = 0.0) -> StateError:
+    """gap: by which loops are open where they do not count as closed [rad or m]."""
     reached = done.history[-1] if done.history else float("nan")
     if tolerance == 0.0:
         why = f"no step lowers the energy after {sweeps} sweeps"
     else:
         why = f"not settled after {sweeps} sweeps"
+    if gap > 0.0 and reached <= tolerance:
+        return StateError(
+            f"{why}: efforts are balanced to {reached:.1e} of the loads, but loops stay open by {gap:.1e} (rad or m). "
+            "Begin from a state that lw.close_loops has closed, or one nearer to rest."
+        )
     return StateError(
         f"{why}: unbalanced efforts are {reached:.2e} of the loads. Allow more max_sweeps or ask for less (tolerance). "
         "Under loads that have no potential (wrenches that turn with their body, torques about several axes, efforts on "

@@ -20,12 +20,12 @@ from linkwork.loops.system import loop_plan
 from linkwork.model.joints import Spherical
 from linkwork.model.model import Model
 from linkwork.simulation.loading.load_columns import LOAD_AT, LOAD_FORCE, LOAD_TORQUE
-from linkwork.statics.balance import Balance
+from linkwork.statics.balance import LEAST, Balance
 from linkwork.statics.constrained import CLOSED, LEAST_SOFTEN, ClosedBalance, Saddle, settle_closed
 from linkwork.statics.elimination.stream_sweeps import Around, eliminate_in_stream, make_stream_work
 from linkwork.statics.elimination.workspace import ADDED_COLUMNS, P_, R_, W_, Acting
 from linkwork.statics.hanging import hang_slack
-from linkwork.statics.newton import Outcome, Progress, not_settled, settle_tree
+from linkwork.statics.newton import RUNAWAY, Outcome, Progress, not_settled, runs_away, settle_tree
 
 FIRST, LAST = 0.01, 1e-12  # s, as a part of loads over inertia of the whole, at first; below the last it is left out
 LESS, MORE = 0.1, 8.0  # s changes as r does, within these
@@ -70,8 +70,13 @@ class Stream:
         b.weigh()
 
     def eliminate(self, shift: float) -> int:
-        """Factors s M − ∂r/∂q at `place`; returns a body without a pivot, or -1."""
+        """Factors s M − ∂r/∂q at `place`; returns a body without a pivot, or -1.
+
+        With loops s is no less than the inertia that all eliminations of statics have: what the loops alone resist, as a
+        vessel on its line, would answer their forces without end, and hide all else from them.
+        """
         b = self.balance
+        shift = max(shift, LEAST * b.scales.rate2) if b.model.loops else shift
         b.sweeps += 1
         around = Around(self.wet.rows, self.numbers, self.water.profile, self.row)
         return int(eliminate_in_stream(b.arrays, b.acting, b.place, b.work, self.work, around, shift, self.hold))
@@ -107,9 +112,18 @@ def settle_in_water(
         if done.history[-1] <= tolerance and gap <= enough:
             break
         if balance.sweeps >= max_sweeps or shift > MOST_S * max(first, 1e-300):
-            raise not_settled(done, balance.sweeps, tolerance)
+            raise _why_not(balance, closed, stream, not_settled(done, balance.sweeps, tolerance, gap * (gap > enough)))
         shift = _step(balance, closed, stream, shift)
     return _outcome(balance, closed, stream, done)
+
+
+def _why_not(balance: Balance, closed: ClosedBalance | None, stream: Stream, failure: StateError) -> StateError:
+    """Where a step to rest would go on and on, nothing holds the linkage against the stream."""
+    if closed is None and stream.eliminate(LEAST * balance.scales.rate2) < 0:
+        stream.solve(balance.r, balance.x)
+        if not balance.extent(balance.x)[1] <= RUNAWAY * max(balance.scales.length, 1e-300):
+            return runs_away(balance.model, balance.x)
+    return failure
 
 
 def _outcome(balance: Balance, closed: ClosedBalance | None, stream: Stream, done: Progress) -> Outcome:
