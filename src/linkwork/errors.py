@@ -39,7 +39,14 @@ class FormatError(FaultListError):
 
 
 class StateError(LinkworkError):
-    """Numbers that do not fit the model (shape, NaN) or at which it cannot be solved."""
+    """Numbers that do not fit the model (shape, NaN) or at which it cannot be solved.
+
+    best: what a search reached that was to go further, where it has something to give.
+    """
+
+    def __init__(self, *message: object, about: str | None = None, best: object = None):
+        super().__init__(*message, about=about)
+        self.best = best
 
 
 class MissingExtraError(LinkworkError):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import warnings
+
 import numpy as np
 import pytest
 from scipy.spatial.distance import pdist
@@ -35,6 +38,32 @@ def test_settling_ends_at_a_minimum(solvent):
     for _ in range(10):
         aside = lw.State(molecule.model.integrate(state.q, 1e-3 * rng.normal(size=molecule.model.nv)), state.v)
         assert field.energy(aside) > report.energy
+
+
+def test_a_field_with_a_cutoff_gives_the_best_state_and_names_what_is_in_the_way():
+    """Forces step there, and nothing lowers the energy any more."""
+    molecule = proteins.helix()
+    start = proteins.displaced(molecule, 0.02, 3)
+    for cutoff, most in ((1.0, 1000), (0.7, 300)):
+        field = molecule.field(cutoff=cutoff)
+        words = rf"cutoff of {cutoff:g} nm: settle in a field without one, or with switch={0.8 * cutoff:.2g}"
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            try:
+                rest = lw.settle(molecule.model, start, field=field, max_sweeps=most)
+                heard = " ".join(str(one.message) for one in said)
+            except StateError as failure:
+                rest, heard = failure.best, str(failure)
+        assert re.search(words, heard)
+        state, report = rest
+        before = np.abs(field.generalized_forces(start)).max()
+        left = np.abs(field.generalized_forces(state)).max()
+        assert left == pytest.approx(report.unbalanced, rel=1e-6)
+        assert left == pytest.approx(report.history.min(), rel=1e-6)
+        assert left < 0.1 * before
+        assert report.energy < field.energy(start)
+        assert not report.at_rest
+        assert str(report).startswith("not at rest")
 
 
 def test_products_with_the_second_derivatives(helix_at_rest):

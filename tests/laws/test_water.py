@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork.environment.wetted import fluid_wrenches
 from linkwork.errors import StateError
 
 RADIUS, LENGTH, MASS, DENSITY = 0.01, 1.0, 2.0, 1000.0
@@ -233,6 +234,38 @@ def test_water_needs_shapes_and_a_fitting_integrator():
     bare.add_body("b", joint=lw.Prismatic((0, 0, 1)), inertia=lw.Inertia.sphere(1.0, 0.1))
     with pytest.raises(StateError, match="has a shape"):
         lw.settle(bare.compile(), bare.compile().neutral(), water=lw.Water())
+
+
+def towed(base, current, anchor=(40.0, 0.0, -50.0), stiffness=None):
+    """A vessel on a line of 80 m, which is anchored or hangs freely."""
+    sea = lw.Linkage("sea")
+    hull = lw.Inertia.box(5e4, (10, 4, 3))
+    sea.add_body("vessel", "world", base, lw.Pose(), hull, shapes=(lw.Box((10, 4, 3)),))
+    line = lw.rod(80.0, 20, EI=200.0, GJ=150.0, mass_per_length=3.0, radius=0.02)
+    held = None if anchor is None else ("world", lw.Pinned(), lw.Pose(anchor))
+    line.attach_to(sea, start=("vessel", lw.Pinned(), lw.Pose((0.0, 0.0, -1.5), rpy=(0.0, 1.2, 0.0))), end=held)
+    return sea.compile(), lw.Water(current=current, depth=200.0)
+
+
+@pytest.mark.parametrize("current", [(0.5, 0.0, 0.0), (0.3, 0.2, 0.0)])
+@pytest.mark.parametrize("base", [lw.Prismatic((1, 0, 0)), lw.Prismatic((0.8, 0.6, 0))], ids=["along", "slanting"])
+def test_a_vessel_that_its_line_alone_holds_comes_to_rest(base, current):
+    """The slider resists nothing itself: what its line and the stream do to it is in balance there, and the loop closed."""
+    model, water = towed(base, current)
+    rest = lw.settle(model, model.neutral(), water=water)
+    assert rest.stable
+    assert rest.report.gap < 1e-6
+    assert rest.report.unbalanced_part < 1e-10
+    forces, state = rest.along(), rest.state
+    axis = np.array(base.axis) / np.linalg.norm(base.axis)
+    drag = fluid_wrenches(model, water, state.q, state.v)[model.body("vessel"), 3:]
+    assert axis @ (drag - forces.start_force) == pytest.approx(0.0, abs=1e-6 * np.linalg.norm(forces.start_force))
+
+
+def test_what_drifts_with_the_stream_is_named():
+    model, water = towed(lw.Prismatic((1, 0, 0)), (0.5, 0.0, 0.0), anchor=None)
+    with pytest.raises(StateError, match="joint 'vessel' slides on and on, and nothing holds it"):
+        lw.settle(model, model.neutral(), water=water, max_sweeps=60)
 
 
 @pytest.mark.parametrize("kind", [lw.FullDynamics, lw.AdaptiveDynamics])

@@ -17,6 +17,7 @@ import numpy as np
 
 from linkwork.core.arrays import FloatArray
 from linkwork.core.messages.describe import tabled
+from linkwork.core.messages.warning import warn_user
 from linkwork.core.units import unit, units_of
 from linkwork.dynamics.api import forward_dynamics, inverse_dynamics, mass_matrix
 from linkwork.dynamics.kinematics import world_poses
@@ -46,10 +47,12 @@ class FieldReport(NamedTuple):
     steps: int
     history: FloatArray  # (steps + 1,) largest effort before every step and at the end
     units: Mapping[str, str]  # what stands for each SI unit; empty where SI units hold
+    at_rest: bool = True  # whether no effort is above the tolerance
 
     def __str__(self) -> str:
+        what = "at rest" if self.at_rest else "not at rest"
         return (
-            f"at rest in the field after {self.evaluations} evaluations: largest effort {self.unbalanced:.1e} "
+            f"{what} in the field after {self.evaluations} evaluations: largest effort {self.unbalanced:.1e} "
             f"{unit('N·m or N', self.units)}, energy {self.energy:.6g} {unit('J', self.units)}"
         )
 
@@ -142,12 +145,20 @@ def settle_in_field(model: Model, field: Any, q: FloatArray, tolerance: float, m
     land = Landscape(model, field)
     energy, slope = land.at(q)
     memory, history = _Memory(), [float(np.abs(slope).max(initial=0.0))]
+    best = history[-1], energy, q
+
+    def rest() -> FieldRest:
+        left, at, there = best
+        steps = len(history) - 1, np.array(history), land.units, left <= tolerance
+        return FieldRest(State(there, np.zeros(model.nv)), FieldReport(left, at, land.evaluations, *steps))
+
     while not history[-1] <= tolerance:
         if land.evaluations >= max_evaluations:
             raise StateError(
-                f"not at rest after {land.evaluations} evaluations of the field: the largest effort is {history[-1]:.3g} "
-                f"{unit('N·m or N', land.units)}, asked for was {tolerance:g}. Allow more (max_sweeps), or begin "
-                "from a state without clashes (relax=True)."
+                f"not at rest after {land.evaluations} evaluations of the field: the largest effort is {best[0]:.3g} "
+                f"{unit('N·m or N', land.units)}, asked for was {tolerance:g}. {_about_cutoff(land.field)}Allow more "
+                "(max_sweeps), or begin from a state without clashes (relax=True). The error's `best` is what was reached.",
+                best=rest(),
             )
         d = memory.direction(land, q, slope)
         if not float(d @ slope) < 0.0:
@@ -156,18 +167,34 @@ def settle_in_field(model: Model, field: Any, q: FloatArray, tolerance: float, m
         found = _line(land, q, d, energy, slope)
         if found is None:
             if not memory.pairs:
-                raise StateError(
-                    f"no step lowers the energy further (largest effort {history[-1]:.3g}): the field's forces are not the "
-                    "slope of its energy there. Forces of molecules step at a cutoff: settle without one."
+                about = _about_cutoff(land.field) or "Its forces are not the slope of its energy there. "
+                warn_user(
+                    f"settle: no step lowers the energy of the field further. {about}The state that is returned has a "
+                    f"largest effort of {best[0]:.3g} {unit('N·m or N', land.units)}, asked for was {tolerance:g}."
                 )
+                return rest()
             memory = _Memory()
             continue
         t, q, energy, after = found
         memory.add(t * d, after - slope)
         slope = after
         history.append(float(np.abs(slope).max(initial=0.0)))
-    report = FieldReport(history[-1], energy, land.evaluations, len(history) - 1, np.array(history), land.units)
-    return FieldRest(State(q, np.zeros(model.nv)), report)
+        if history[-1] <= best[0]:
+            best = history[-1], energy, q
+    return rest()
+
+
+def _about_cutoff(field: Any) -> str:
+    """What of a field of a molecule stands against rest; nothing where it has no cutoff."""
+    cutoff, switch = getattr(field, "cutoff", None), getattr(field, "switch", None)
+    if cutoff is None:
+        return ""
+    if switch is not None:
+        return f"Forces of charges step where pairs cross the cutoff of {cutoff:g} nm: settle in a field without one. "
+    return (
+        f"Forces step where pairs cross the cutoff of {cutoff:g} nm: settle in a field without one, or with "
+        f"switch={0.8 * cutoff:.2g}, which lets Lennard-Jones terms fade and leaves the smaller step of charges. "
+    )
 
 
 def _line(

@@ -184,6 +184,7 @@ def settle(
     `stable` then says whether the rest of the forces, the drag as it is, has a minimum there. Waves are left out.
     field: such as `mol.field()` of a molecule: the minimum of its energy instead, by L-BFGS with the sweep of inertia as
     first guess; neither loads nor gravity, springs and loops then. Returns a `FieldRest`, of `state` and `report` too.
+    Where forces step, at a cutoff, so that nothing lowers the energy further, the best state comes with a warning.
     tolerance: largest unbalanced effort, as a part of the largest moment the loads could have about a joint (1e-10); in a
     field, in the units of its efforts (1e-3, molecules: kJ/mol/rad).
     max_sweeps: eliminations over the linkage before giving up; in a field, evaluations of it.
@@ -192,7 +193,8 @@ def settle(
     with their body, efforts on ball joints) there is no energy to fall, and the equilibrium found is kept.
     Open loops are closed first, from the shape in which the linkage hangs without them. Dampers do not act at rest; joint
     limits are not looked at.
-    Raises StateError where nothing holds the linkage, where loops cannot be closed, or where no equilibrium is found.
+    Raises StateError where nothing holds the linkage, where loops cannot be closed, or where no equilibrium is found (in a
+    field its `best` is the `FieldRest` that was reached).
     Cost: O(n) per sweep, and O(p n) more for p loop constraints; some ten sweeps from a smooth start, whatever n.
     Theory: docs/theory/statics.md.
     """

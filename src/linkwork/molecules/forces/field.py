@@ -21,7 +21,7 @@ from linkwork.model.state import State
 from linkwork.molecules.checks import integers, poses_for_kernel, positions_of, wrenches_for_kernel
 from linkwork.molecules.forces.evaluating import Evaluation, choose, evaluate_with_room, solvent_tables
 from linkwork.molecules.forces.kernel import complete_forces, forces_on_bodies
-from linkwork.molecules.forces.parameters import capacity_guess, pairs_of, terms_of
+from linkwork.molecules.forces.parameters import capacity_guess, pairs_of, reach_of, terms_of
 from linkwork.molecules.forces.restraint_forces import RestraintTables, add_restraints
 from linkwork.molecules.forces.solvent.parameters import solvent_of
 from linkwork.molecules.forces.stiffness import stiffness_of_pairs
@@ -38,6 +38,8 @@ class FieldQuestions(TakesTurns):
     """What follows from `wrenches` for every engine. Threads that share a field wait for each other."""
 
     model: Model
+    cutoff: float | None  # [nm]
+    switch: float | None  # [nm]
 
     def wrenches(self, poses: FloatArray, out: FloatArray) -> float:
         raise NotImplementedError
@@ -93,6 +95,7 @@ class CompiledField(FieldQuestions):
     def __init__(self, atoms: AtomTable, tree: TorsionTree, system: Any, skin: float = SKIN):
         self.atom_table, self.tree, self.model = atoms, tree, tree.model
         self.skin = positive(skin, "skin")
+        self.cutoff, self.switch = reach_of(system)
         self.tables = make_tables(atoms, tree, system, self.skin)
         solvent = solvent_of(system, self.tables.pairs)
         self.solvent_tables = None if solvent is None else solvent_tables(solvent, len(atoms), self.capacity)

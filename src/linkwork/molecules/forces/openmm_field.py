@@ -14,6 +14,7 @@ from linkwork.molecules import extras
 from linkwork.molecules.checks import poses_for_kernel, wrenches_for_kernel
 from linkwork.molecules.forces.field import FieldQuestions, atom_positions, poses_of
 from linkwork.molecules.forces.kernel import wrenches_of_forces
+from linkwork.molecules.forces.parameters import reach_of
 from linkwork.molecules.structure.atoms import AtomTable
 from linkwork.molecules.torsions.tree import TorsionTree
 
@@ -58,6 +59,7 @@ class OpenMMField(FieldQuestions):
         settings = {"Threads": str(threads)} if threads is not None and platform == "CPU" else {}
         moving, frozen = split_system(mm, system, tree)
         self.platform = platform
+        self.cutoff, self.switch = reach_of(system)
         self.context = mm.Context(moving, mm.VerletIntegrator(1e-3), engine, settings)
         self.evaluations = 0
         self.constant = _energy(mm, frozen, atom_positions(tree, poses_of(self.model, self.model.neutral().q)))

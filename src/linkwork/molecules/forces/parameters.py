@@ -74,6 +74,15 @@ def nonbonded_force(system: Any) -> Any:
     return found[0]
 
 
+def reach_of(system: Any) -> tuple[float | None, float | None]:
+    """The cutoff of a System's pairs [nm], and where Lennard-Jones terms begin to fade; None where there is none."""
+    for force in system.getForces():
+        if type(force).__name__ == "NonbondedForce" and force.getNonbondedMethod() != type(force).NoCutoff:
+            fades = force.getUseSwitchingFunction()
+            return force.getCutoffDistance()._value, force.getSwitchingDistance()._value if fades else None
+    return None, None
+
+
 def pairs_of(system: Any, atoms: AtomTable, skin: float) -> Pairs:
     """Lennard-Jones and Coulomb parameters, exclusions and cutoff of a System's NonbondedForce."""
     force = nonbonded_force(system)
