@@ -79,7 +79,7 @@ def test_random_velocities_have_the_covariance_of_a_temperature(rng):
     """kT M⁻¹, so kT in every mode of M: each of nv² numbers within five standard errors (one in 10⁶ falls outside)."""
     model = linkage_in_space()
     q = model.random_state(rng).q
-    draws, samples = lw.molecules.RandomVelocities(model), 4000
+    draws, samples = lw.molecules.RandomVelocities(model, lw.molecules.BOLTZMANN), 4000
     v = np.array([draws.draw(q, 300.0, rng) for _ in range(samples)])
     L = np.linalg.cholesky(lw.mass_matrix(model, lw.State(q, v[0])))
     modes = v @ L / np.sqrt(lw.molecules.BOLTZMANN * 300.0)

@@ -11,7 +11,10 @@ from typing import Any
 # What stands for each SI unit where lengths are nm, times ps and masses Da; 1 Da nm²/ps² = 1 kJ/mol.
 MOLECULAR = {"kg": "Da", "m": "nm", "s": "ps", "J": "kJ/mol", "N": "kJ/mol/nm", "N·m": "kJ/mol"}
 FORCE_IN_PN = 1.66053906892  # [pN] one kJ/mol/nm
-MOLECULAR_FIELDS = ("CompiledField", "OpenMMField")  # force fields of molecules
+# The units a linkage can be given in, and what stands for SI units there.
+UNITS: dict[str, Mapping[str, str]] = {"SI": {}, "molecular": MOLECULAR}
+BOLTZMANN = {"SI": 1.380649e-23, "molecular": 0.00831446261815324}  # [J/K, kJ/mol/K]
+FREE_FALL = {"SI": 9.81, "molecular": 9.81e-15}  # on Earth [m/s², nm/ps²]
 _given_in: ContextVar[Mapping[str, str]] = ContextVar("units")
 _UNIT = re.compile(
     r"(?<![A-Za-z·])(?:" + "|".join(sorted(map(re.escape, MOLECULAR), key=len, reverse=True)) + r")(?![A-Za-z·])"
@@ -20,7 +23,7 @@ _UNIT = re.compile(
 
 def units_of(settings: Mapping[str, Any]) -> Mapping[str, str]:
     """What stands for SI units in a simulation of these settings; nothing where SI units hold."""
-    return MOLECULAR if settings.get("field_kind") in MOLECULAR_FIELDS else {}
+    return UNITS[settings.get("units", "SI")]
 
 
 @contextmanager

@@ -109,6 +109,7 @@ def save(root: ET.Element, file: Path) -> None:
 
 
 def lost_drives(linkage: Linkage) -> list[str]:
-    """Sensors and actuators, which are not written."""
-    found = [f"sensor '{sensor.name}'" for sensor in linkage.sensors]
+    """Sensors and actuators, which are not written, and units other than SI."""
+    found = [] if linkage.units == "SI" else ["that numbers are in nm, ps and Da: they are written as they are"]
+    found += [f"sensor '{sensor.name}'" for sensor in linkage.sensors]
     return found + [f"actuator '{actuator.name}'" for actuator in linkage.actuators]

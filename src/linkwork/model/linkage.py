@@ -8,10 +8,11 @@ from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from linkwork.core.checks import flag, float_or_nan, shown
+from linkwork.core.checks import choice, flag, float_or_nan, shown
 from linkwork.core.messages.describe import html_table, quoted, tabled
 from linkwork.core.messages.names import did_you_mean
 from linkwork.core.messages.warning import warn_user
+from linkwork.core.units import FREE_FALL, UNITS
 from linkwork.errors import ModelError
 from linkwork.model.actuators import Actuator
 from linkwork.model.couplings import Coupling, as_pairs
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from linkwork.model.model import Model
 
 WORLD = "world"
-EARTH_GRAVITY = (0.0, 0.0, -9.81)
+EARTH_GRAVITY = (0.0, 0.0, -FREE_FALL["SI"])
 _HERE = Pose()
 _WELD = Fixed()
 
@@ -67,7 +68,8 @@ class Linkage:
     """A mechanism of named bodies. Faults are reported together, by name, when it compiles.
 
     name: what the mechanism is called.
-    gravity: acceleration of free fall in the world frame [m/s²].
+    gravity: acceleration of free fall in the world frame [m/s²]; that of the Earth by default, whatever the units.
+    units: of all numbers, "SI" or "molecular" (nm, ps, Da, kJ/mol).
     """
 
     name: str = "linkage"
@@ -79,6 +81,7 @@ class Linkage:
     sensors: list[Sensor] = field(default_factory=list)  # of `lw.sensors`
     actuators: list[Actuator] = field(default_factory=list)
     couplings: list[Coupling] = field(default_factory=list)  # relations between joints: `add_coupling`
+    units: str = "SI"
     _bodies: list[Body] = field(default_factory=list, repr=False)
     _index: dict[str, int] = field(default_factory=dict, repr=False)
     _duplicates: list[Body] = field(default_factory=list, repr=False)
@@ -87,6 +90,9 @@ class Linkage:
     _frames: dict[str, FrameOn] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
+        choice(self.units, tuple(UNITS), "units")
+        if self.gravity is EARTH_GRAVITY:
+            self.gravity = (0.0, 0.0, -FREE_FALL[self.units])
         self.gravity = vector3(self.gravity, f"gravity of linkage '{self.name}'")
 
     def add_body(

@@ -120,6 +120,7 @@ class Model:
     sensors: tuple[Sensor, ...] = ()
     actuators: tuple[Actuator, ...] = ()
     couplings: tuple[Coupling, ...] = ()  # relations between joints
+    units: str = "SI"  # or "molecular": nm, ps, Da, kJ/mol
     rank: IntArray | None = None  # (n,) place of each body when it was compiled, if re-rooting has changed the order
 
     @cached_property

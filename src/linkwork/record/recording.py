@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import as_path, choice, integer, shown
 from linkwork.core.messages.describe import html_table
-from linkwork.core.units import units_of
+from linkwork.core.units import UNITS
 from linkwork.dynamics.quantities.efforts import IN_JOINTS, Efforts, as_efforts
 from linkwork.dynamics.quantities.motion import body_poses
 from linkwork.dynamics.quantities.wrench_efforts import efforts_of_wrenches
@@ -348,7 +348,7 @@ class Recording:
     @property
     def units(self) -> Mapping[str, str]:
         """What stands for each SI unit in runs of molecules ({"m": "nm", ...}); empty where SI units hold."""
-        return units_of(self.settings)
+        return UNITS[self.model.units]
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies open the same folder anew."""

@@ -19,7 +19,7 @@ from linkwork.core.messages.deprecation import old_attribute, warn_of_old
 from linkwork.core.messages.describe import html_table
 from linkwork.core.messages.names import did_you_mean_or_list
 from linkwork.core.turns import TakesTurns
-from linkwork.core.units import unit, units_of
+from linkwork.core.units import UNITS, unit
 from linkwork.dynamics.inputs import as_state
 from linkwork.dynamics.quantities.efforts import Efforts, as_efforts
 from linkwork.errors import LinkworkError, StateError
@@ -104,12 +104,13 @@ class LinkageSimulation(Loaded, TakesTurns):
     def settings(self) -> dict[str, Setting]:
         """The kind of simulation and what it was made with."""
         names = (name for name in self._SETTINGS if not name.startswith("_"))
-        return {"simulation": type(self).__name__, **{name: getattr(self, name) for name in names}}
+        given = {name: getattr(self, name) for name in names}
+        return {"simulation": type(self).__name__, "units": self.model.units, **given}
 
     @property
     def units(self) -> Mapping[str, str]:
         """What stands for each SI unit in simulations of molecules ({"m": "nm", ...}); empty where SI units hold."""
-        return units_of({"field_kind": self.field_kind})
+        return UNITS[self.model.units]
 
     @property
     def work_per_step(self) -> int:

@@ -18,7 +18,7 @@ import numpy as np
 from linkwork.core.arrays import FloatArray
 from linkwork.core.messages.describe import tabled
 from linkwork.core.messages.warning import warn_user
-from linkwork.core.units import unit, units_of
+from linkwork.core.units import UNITS, unit
 from linkwork.dynamics.api import forward_dynamics, inverse_dynamics, mass_matrix
 from linkwork.dynamics.kinematics import world_poses
 from linkwork.errors import StateError
@@ -79,7 +79,7 @@ class Landscape:
         if model.arrays.gravity.any() or model.arrays.dof[:, :2].any():
             raise StateError("settling in a field is for linkages without gravity, springs and dampers of their own.")
         self.still = np.zeros(model.nv)
-        self.units = units_of({"field_kind": type(self.field).__name__})
+        self.units = UNITS[model.units]
         self.wrenches = np.zeros((model.n_bodies, 6))
         self.evaluations = 0
 

@@ -41,8 +41,8 @@ def test_units_fit_the_size(size, expected):
 
 
 def test_runs_of_molecules_are_shown_in_their_units():
-    assert units_of({"field_kind": "CompiledField"})["s"] == "ps"
-    assert units_of({"field_kind": None}) == units_of({}) == {}
+    assert units_of({"units": "molecular"})["s"] == "ps"
+    assert units_of({"units": "SI"}) == units_of({}) == {}
     with given_in(MOLECULAR):
         assert fitting_unit(1e-3, "m") == (1.0, "nm")
         assert unit("rad or m") == "rad or nm"

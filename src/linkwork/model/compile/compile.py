@@ -13,6 +13,8 @@ from itertools import chain
 import numpy as np
 
 from linkwork.core.arrays import FloatArray, IntArray
+from linkwork.core.checks import choice
+from linkwork.core.units import UNITS
 from linkwork.errors import ModelError
 from linkwork.model import layout
 from linkwork.model.actuators import Actuator, actuator_faults
@@ -255,6 +257,7 @@ def _pack(linkage: Linkage, draft: _Draft) -> Model:
             *((draft.bodies[i].name, WORLD) for i in _joined_to_ground(draft, kept, shapes)),
         ),
         sensors=tuple(linkage.sensors),
+        units=choice(linkage.units, tuple(UNITS), f"units of linkage '{linkage.name}'"),
     )
 
 

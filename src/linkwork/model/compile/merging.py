@@ -11,6 +11,11 @@ from linkwork.spatial.pose import Pose
 
 def merge_into(into: Linkage, other: Linkage, prefix: str, parent: str, placement: Pose, joint: Joint | None) -> None:
     """`Linkage.merge`, which says what it does, with arguments that are checked."""
+    if other.units != into.units:
+        raise ModelError(
+            f"'{other.name}' is in {other.units} units and '{into.name}' in {into.units} ones; give both the same: "
+            f"lw.Linkage(name, units='{other.units}')."
+        )
     roots = [body for body in other if body.parent == WORLD]
     if joint is not None and len(roots) != 1:
         raise ModelError(f"merging '{other.name}' by a joint needs exactly one body on its world; it has {len(roots)}.")

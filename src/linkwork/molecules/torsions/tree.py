@@ -62,7 +62,7 @@ def build_tree(
         turning = [bond for bond in turning if bond not in set(closing)]
     order, parent, bond = _walk(turning, group, members, root)
     still = _groups_still_in(len(atoms), group, order, bond, closing)
-    linkage = Linkage(name, gravity=(0.0, 0.0, 0.0))
+    linkage = Linkage(name, gravity=(0.0, 0.0, 0.0), units="molecular")
     straight: list[int] = []
     origin: dict[int, FloatArray] = {}
     names: dict[int, str] = {}

@@ -120,6 +120,7 @@ def read_model(group: Any, read: Callable[[str], NDArray[Any]] | None = None) ->
             for name, joint, a, b, at_a, at_b in text["loops"]
         ),
         rank=rank,
+        units=text["units"],
         obstacles=tuple((name, _shape(item)) for name, item in text.get("obstacles", ())),
         ignore_contact=tuple((a, b) for a, b in text.get("ignore_contact", ())),
         sensors=tuple(_sensor(item) for item in text.get("sensors", ())),
@@ -138,6 +139,7 @@ def _frozen(values: NDArray[Any]) -> NDArray[Any]:
 def _description(model: Model) -> dict[str, Any]:
     return {
         "name": model.name,
+        "units": model.units,
         "body_names": model.body_names,
         "joint_names": model.joint_names,
         "joints": [_joint_fields(joint) for joint in model.joints],

@@ -17,7 +17,7 @@ import math
 import numpy as np
 
 from linkwork.core.arrays import FloatArray
-from linkwork.core.checks import not_negative, positive
+from linkwork.core.checks import not_negative
 from linkwork.core.jit import kernel, routine
 from linkwork.core.messages.describe import described
 from linkwork.dynamics import aba
@@ -28,7 +28,7 @@ from linkwork.model.kernels.joint_kernels import helical_twist
 from linkwork.model.layout import DOF, HELICAL, KIND, PARENT, V
 from linkwork.model.model import Model
 from linkwork.model.state import State
-from linkwork.simulation.thermal.langevin import BOLTZMANN
+from linkwork.simulation.thermal.langevin import boltzmann_of
 from linkwork.spatial.memory import load3, load6, load9
 from linkwork.spatial.vectors import cross_motion, twist_to_child
 
@@ -159,10 +159,9 @@ def articulated(work, i, U, d_inverse, out):
 class FixmanPotential:
     """½ kT ln det M of a model, and the force that follows from it."""
 
-    def __init__(self, model: Model, temperature: float, boltzmann: float = BOLTZMANN):
+    def __init__(self, model: Model, temperature: float, boltzmann: float | None = None):
         as_model(model, "Fixman's potential")
         not_negative(temperature, "temperature", finite=True)
-        positive(boltzmann, "boltzmann")
         kinds, parents = model.arrays.tree[:, KIND], model.parent
         bad = np.flatnonzero((kinds != HELICAL) & (parents >= 0) & (model.arrays.tree[:, DOF] > 0))
         if bad.size:
@@ -171,7 +170,7 @@ class FixmanPotential:
                 "for joints of one freedom, and bases."
             )
         self.model = model
-        self.kT = boltzmann * temperature
+        self.kT = boltzmann_of(model, boltzmann) * temperature
         self._work = np.empty((model.n_bodies, aba.BODY_WORK)), np.empty((model.nv, aba.DOF_WORK))
         self._mobility, self._scratch = np.zeros((model.n_bodies, 6, 6)), np.zeros((4, 6, 6))
         self._still, self._none, self._no_wrenches = np.zeros(model.nv), np.zeros(0), np.zeros((0, 6))

@@ -15,6 +15,7 @@ import numpy as np
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import integer, not_negative, positive, shown
 from linkwork.core.messages.describe import described, tabled
+from linkwork.core.units import BOLTZMANN as BOLTZMANN_IN
 from linkwork.dynamics.api import forward_dynamics
 from linkwork.dynamics.inputs import as_model, as_state
 from linkwork.dynamics.quantities.motion import energy
@@ -24,16 +25,21 @@ from linkwork.model import layout
 from linkwork.model.model import Model, inertia_only
 from linkwork.model.state import State
 
-BOLTZMANN = 0.00831446261815324  # [kJ/mol/K], in the units of molecules (nm, ps, Da)
+BOLTZMANN = BOLTZMANN_IN["molecular"]  # [kJ/mol/K]
+
+
+def boltzmann_of(model: Model, given: float | None = None) -> float:
+    """Boltzmann's constant in the units of a model, unless another was given."""
+    return BOLTZMANN_IN[model.units] if given is None else positive(given, "boltzmann")
 
 
 @described
 class RandomVelocities:
     """Draws joint velocities of covariance kT M⁻¹ at any coordinates of a model; of those, what its loops leave."""
 
-    def __init__(self, model: Model, boltzmann: float = BOLTZMANN):
+    def __init__(self, model: Model, boltzmann: float | None = None):
         self.model = as_model(model, "RandomVelocities")
-        self.boltzmann = positive(boltzmann, "boltzmann")
+        self.boltzmann = boltzmann_of(model, boltzmann)
         self._factors = inertia_factors(model)
         self._armature = np.sqrt(model.arrays.dof[:, layout.ARMATURE])
         # neither springs nor weight: the matrix alone turns wrenches into velocities
@@ -73,8 +79,8 @@ def inertia_factors(model: Model) -> FloatArray:
 class Langevin:
     """A thermostat: friction and noise that hold a linkage at a temperature.
 
-    temperature: [K]. friction: rate at which velocities decay [1/ps]. seed: of the noise.
-    boltzmann: [kJ/mol/K] by default; give 1.380649e-23 for a linkage in SI units (friction then in 1/s).
+    temperature: [K]. friction: rate at which velocities decay [1/s; 1/ps for molecules]. seed: of the noise.
+    boltzmann: constant that takes temperatures to energies; by default that of the model's units [J/K, or kJ/mol/K].
     fixman: adds the force of Fixman's potential, so that coordinates are distributed as if bonds and angles were stiff
     springs, not rigid.
     """
@@ -82,13 +88,14 @@ class Langevin:
     temperature: float
     friction: float = 1.0
     seed: int = 0
-    boltzmann: float = BOLTZMANN
+    boltzmann: float | None = None
     fixman: bool = False
 
     def __post_init__(self) -> None:
         not_negative(self.temperature, "temperature", finite=True)
         positive(self.friction, "friction")
-        positive(self.boltzmann, "boltzmann")
+        if self.boltzmann is not None:
+            positive(self.boltzmann, "boltzmann")
         integer(self.seed, 0, "seed")
         if not isinstance(self.fixman, bool | np.bool_):
             raise StateError(f"fixman is {shown(self.fixman)}; give True or False.")
@@ -137,9 +144,9 @@ class ThermostatByHand:
         return State(q, c * v + np.sqrt(1.0 - c * c) * self.thermal_velocity(q))
 
 
-def temperature(model: Model, state: State, boltzmann: float = BOLTZMANN) -> float:
+def temperature(model: Model, state: State, boltzmann: float | None = None) -> float:
     """2 E_kin / (nv k) [K]."""
     kinetic = energy(model, state).kinetic
     if model.nv == 0:
         raise StateError(f"model '{model.name}' cannot move; it has no temperature.")
-    return float(2.0 * kinetic / (model.nv * positive(boltzmann, "boltzmann")))
+    return float(2.0 * kinetic / (model.nv * boltzmann_of(model, boltzmann)))

@@ -30,7 +30,7 @@ from linkwork.simulation.constrained.constraints import constraints_of, is_const
 from linkwork.simulation.constrained.loop_forces import stop_slips
 from linkwork.simulation.moving import OK, Moving, moving_of
 from linkwork.simulation.thermal.fixman import FixmanPotential, log_det_and_slopes
-from linkwork.simulation.thermal.langevin import Langevin
+from linkwork.simulation.thermal.langevin import Langevin, boltzmann_of
 from linkwork.spatial.memory import load10
 
 WORD = 2**64
@@ -122,7 +122,8 @@ class Thermostat:
         self.save()
         n, nv = model.n_bodies, model.nv
         self._noise, self._still = np.zeros(6 * n + nv), np.zeros(3)
-        self._root = math.sqrt(settings.boltzmann * settings.temperature)
+        self._boltzmann = boltzmann_of(model, settings.boltzmann)
+        self._root = math.sqrt(self._boltzmann * settings.temperature)
         self._constrained = (
             loop_plan(model).count if model.is_constrained else 0
         )  # velocities that constraints take away
@@ -165,7 +166,7 @@ class Thermostat:
     def temperature(self, kinetic: float, velocities: int) -> float:
         """2 E_kin / (f k) [K], with f the velocities that constraints leave free."""
         free = velocities - self._constrained
-        return 2.0 * kinetic / (free * self.settings.boltzmann) if free > 0 else math.nan
+        return 2.0 * kinetic / (free * self._boltzmann) if free > 0 else math.nan
 
     # ------------------------------------------------------------------------------------------------------ checkpoints
 
