@@ -94,3 +94,31 @@ def test_the_way_of_a_body_that_turns_often_in_a_step_is_followed():
         sim.step(H)
         assert sim.state.q[0] < -0.5 * walls.THICKNESS - 0.002 + 1e-5
     assert sim.state.v[2] == pytest.approx(1e4, rel=1e-6)  # without friction, ten times what a solve may leave
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_impacts_without_friction_do_not_spin_rods(kind):
+    """A rod that is thrown at a plate keeps its spin about its own axis, through which every normal goes.
+
+    Its momentum at a lever of a tenth of its radius would give thousands of rad/s.
+    """
+    numbered = (walls.case_of(k) for k in range(70000, 72000))
+    cases = [
+        case
+        for case in numbered
+        if case.kind == kind and case.integrator == walls.INTEGRATORS[0] and case.is_free and case.friction == 0.0
+    ]
+    for case in [case for case in cases if case.thing in ("rod of 1 cm", "rod of 1 mm", "stick")][:8]:
+        sim, _ = walls.make(case)
+        axis = sim.model.v_slice("body").start + 2
+        spin, energy = sim.state.v[axis], sim.energy.kinetic
+        for _ in range(walls.STEPS):
+            sim.step(walls.H)
+            assert sim.state.v[axis] == pytest.approx(spin, abs=1e-4)
+            assert sim.energy.kinetic <= energy * (1.0 + walls.GAIN)
+
+
+@pytest.mark.parametrize("number", [70336, 70282, 70554])
+def test_throws_that_gained_energy(number):
+    """Rods that were pushed out of a plate while they spun at 1e4 rad/s gained 30 times their energy."""
+    assert walls.outcome(walls.case_of(number)).gain <= walls.GAIN

@@ -58,9 +58,7 @@ COMING = 2.0  # reaches: an impact at one end of a body makes its other end fast
 DEEP, DEEPER, FAST, SLOW = 0.5, 0.01, 0.4, 0.05
 SLIP = 0.1  # of them: how much deeper a moment may be found
 TURNS = 0.1  # [rad] a body that turns by more until it meets an obstacle has another lever there
-SLIDES = (
-    0.1  # of the size of the smaller shape: bodies that slide past each other by more until they meet, meet elsewhere
-)
+SLIDES = 0.1  # of the half width of the thinner shape: bodies that slide past each other by more meet elsewhere
 
 
 class Narrow(NamedTuple):
@@ -221,7 +219,7 @@ def list_future_contacts(finder, a, A, b, B, gap, n, reach):
             slide = math.sqrt(max(dot3(apart, apart) - away * away, 0.0))
             size = size_of(table, a.shape)
             if not is_obstacle:
-                meets_elsewhere = slide > SLIDES * min(size, size_of(table, b.shape))
+                meets_elsewhere = slide > SLIDES * min(half_width(A), half_width(B))
             else:
                 turns = time * math.sqrt(a.V[0] * a.V[0] + a.V[1] * a.V[1] + a.V[2] * a.V[2]) > TURNS
                 meets_elsewhere = A[0] != SPHERE and (turns or away > size)

@@ -64,11 +64,12 @@ def try_euler(table, h):
     left, last, parts = h, h, 1
     while True:
         until = next_impact(table)
-        if status == OK and SOON * h < until < last and parts < MOST_PARTS:
+        while status == OK and SOON * h < until < last and parts < MOST_PARTS:
             finish_step(table, CUT)
             take_back_contacts(contacts_of(table))
             last = (1.0 - SHORT_OF) * until
             status, count = begin_euler(table, last)
+            until, parts = next_impact(table), parts + 1  # the velocities by forces alone are others now
         push_work = remember_totals(table)
         status = end_contact_step(table, last, status, count)
         shorter = shorter_part(table, last, h, push_work) if status == OK else 0.0

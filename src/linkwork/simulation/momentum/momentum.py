@@ -15,8 +15,20 @@ from linkwork.simulation.momentum.planar_base import planar_change, planar_way, 
 from linkwork.simulation.moving import COMPOSITES_READY, LOADS, moving_of
 from linkwork.spatial.inertia import rigid_lower, rigid_times_twist, rigid_to_parent
 from linkwork.spatial.ldl import backward, forward, ldl6
-from linkwork.spatial.memory import add_to6, load3, load6, load9, load10, store3, store6, store10
-from linkwork.spatial.rotations import add3, cross3, matvec3, scale3, sub3, tmatvec3
+from linkwork.spatial.memory import add_to6, load3, load6, load9, load10, put3, store3, store6, store10, three
+from linkwork.spatial.rotations import (
+    add3,
+    cross3,
+    dot3,
+    matvec3,
+    quaternion_exp,
+    quaternion_log,
+    quaternion_matrix,
+    quaternion_multiply,
+    scale3,
+    sub3,
+    tmatvec3,
+)
 from linkwork.spatial.vectors import add6, join, scale6, sub6, wrench_to_child, wrench_to_parent
 
 MOMENTUM = 10  # column of `composite` behind the inertia
@@ -149,8 +161,9 @@ def joint_effort(s, j):
 def aim_centres(table, h):
     """Where the centres of mass of floating trees are at the end of the step, by the momenta they have then.
 
-    Trees of one body turn by their spin: `u`, the velocities by which coordinates move, is changed for them. Needs the
-    composites and the poses of the start of the step.
+    Trees of one body turn by their spin: `u`, the velocities by which coordinates move, is changed for them. Where `u` is
+    not `v`, the body is turned by the difference first, and its spin with it: it keeps its energy. Needs the composites and
+    the poses of the start of the step.
     """
     s = moving_of(table)
     for t in range(s.base.shape[0]):
@@ -161,12 +174,17 @@ def aim_centres(table, h):
         p = load3(s.target_momentum, t, 3)
         store3(s.centre, t, 0, add3(c, scale3(h / s.composite[b, 0], p)))
         if s.tree[b, KIND] == FREE and (b + 1 == s.tree.shape[0] or s.tree_of[b + 1] != t):
-            spin = tmatvec3(load9(s.work, b, R_), sub3(load3(s.target_momentum, t, 0), cross3(c, p)))
-            j = s.tree[b, V]
-            w = (s.v[j], s.v[j + 1], s.v[j + 2])
+            R, j = load9(s.work, b, R_), s.tree[b, V]
+            spin = tmatvec3(R, sub3(load3(s.target_momentum, t, 0), cross3(c, p)))
+            w = three(s.v, j)
             turn = mean_turn(inertia_about_centre(load10(s.composite, b, 0)), w, spin, h)
-            for d in range(3):
-                s.u[j + d] += turn[d] / h - w[d]
+            push = scale3(h, sub3(three(s.u, j), w))
+            if dot3(push, push) > 0.0:
+                first = quaternion_exp(push)
+                turned = sub3(matvec3(quaternion_matrix(first), spin), spin)
+                add_to6(s.target_momentum, t, 0, join(matvec3(R, turned), (0.0, 0.0, 0.0)))
+                turn = quaternion_log(quaternion_multiply(first, quaternion_exp(turn)))
+            put3(s.u, j, scale3(1.0 / h, turn))
 
 
 @inlined
