@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 
 import linkwork as lw
@@ -12,14 +14,14 @@ from linkwork.simulation.loading.load_columns import LOAD_AT, LOAD_FORCE, LOAD_S
 def wrenches_of(sim: LinkageSimulation) -> np.ndarray:
     """All loads of a simulation as wrenches in the frames of their bodies, shape (n, 6)."""
     total = np.zeros((sim.model.n_bodies, 6))
-    poses = lw.body_poses(sim.model, sim.state)
+    poses, table = lw.body_poses(sim.model, sim.state), sim.checkpoint()["load_table"]
     for load in sim.loads:
         for k, body in enumerate(load.bodies.tolist()):
             R, p = poses[body, :3, :3], poses[body, :3, 3]
             if load.is_fixed:
                 at, f, torque = load.at[k], load.axes[k] @ load.force[k], load.axes[k] @ load.torque[k]
             else:
-                row = sim.view.loads.table[load.rows[k]]
+                row = table[load.rows[k]]
                 at, force, turn, target = (row[c : c + 3] for c in (LOAD_AT, LOAD_FORCE, LOAD_TORQUE, LOAD_TARGET))
                 pull = row[LOAD_STIFFNESS] * (target - p - R @ at) if row[LOAD_STIFFNESS] else np.zeros(3)
                 f, torque = R.T @ (force + pull), R.T @ turn
@@ -29,11 +31,5 @@ def wrenches_of(sim: LinkageSimulation) -> np.ndarray:
 
 def efforts_of(sim: LinkageSimulation) -> np.ndarray:
     """Given efforts and those of motors at the present state, shape (nv,)."""
-    model, state, motor = sim.model, sim.state, sim.view.joints.motor
-    effort = sim.view.joints.effort.copy()
-    for i in range(model.n_bodies):
-        rows, columns = model.v_slice(i), model.q_slice(i)
-        if motor[rows].any():
-            effort[rows] += motor[rows, 0] * (motor[rows, 2] - state.q[columns])
-            effort[rows] += motor[rows, 1] * (motor[rows, 3] - state.v[rows])
-    return effort
+    efforts = copy.deepcopy(sim).efforts  # before the first step: those that would act
+    return efforts.given + efforts.motors
