@@ -10,9 +10,6 @@ from tests.helpers.rounding import rounding
 
 import linkwork as lw
 from linkwork.adaptive.measures import MEASURES
-from linkwork.adaptive.metric.factor import AT_REST
-from linkwork.adaptive.workspace import DIRTY, OPEN, STALE
-from linkwork.assembly.node_table import JOIN, NODE_KIND, ROLE, TOP
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::linkwork.errors.LinkworkWarning"
@@ -113,11 +110,12 @@ class Ledger:
 
 
 def from_scratch(ledger):
-    """A new simulation at the same state; every coefficient is computed with the loads of the ledger in place."""
-    sim = lw.QuasiStatics(ledger.model, ledger.sim.state, weights=ledger.sim.view.tree.mechanism.weight)
-    sim.view.tree.run.wrench[:] = ledger.wrenches()
-    sim.view.tree.run.effort[:] = ledger.effort
-    sim.set_state(sim.state)  # forms them all
+    """A new simulation at the same state, with the loads of the ledger on each body and joint."""
+    old = ledger.sim
+    weights = old.checkpoint()["weights"]
+    sim = lw.QuasiStatics(ledger.model, old.state, weights=weights, measure=old.measure, tolerance=old.tolerance)
+    sim.apply_wrenches(np.arange(ledger.model.n_bodies), ledger.wrenches(), frame="body")
+    sim.set_efforts(ledger.effort)
     return sim
 
 
@@ -126,27 +124,19 @@ def same(ours, theirs):
     return bool((np.abs(ours - theirs) <= SAME * (np.abs(theirs) + 1e-3 * scale)).all())
 
 
-def gram(sim, node):
-    """RᵀR of a node: what no orthogonal reduction changes."""
-    plan, c = sim.view.tree.plan, sim.view.tree.coefficients
-    wide = plan.nodes[node, NODE_KIND] == JOIN and plan.nodes[node, ROLE] != TOP
-    width = AT_REST.row_2 if wide else AT_REST.row_1
-    at = plan.factor_at[node]
-    R = c.factor[at : at + c.rows[node] * width].reshape(-1, width)
-    return R.T @ R
-
-
-def check_coefficients(ledger):
-    ledger.sim.view.refresh()  # where everything is computed, solves leave coefficients behind
+def check_solves(ledger):
+    """Solves that look ever deeper, in the end at every joint, find what a new simulation finds, and bound it alike: what
+    is kept of rigid parts is right at any depth. Returns how many joints the first one left out."""
     sim, fresh = ledger.sim, from_scratch(ledger)
-    for name in ("joint_data", "S", "effort_sum", "dof_rows", "composite", "handed_up", "node_data"):
-        assert same(getattr(sim.view.tree.coefficients, name), getattr(fresh.view.tree.coefficients, name)), name
-    assert (sim.view.tree.coefficients.rows == fresh.view.tree.coefficients.rows).all()
-    closed = np.flatnonzero(sim.view.tree.run.flag & OPEN == 0)
-    assert not (sim.view.tree.run.flag[closed] & (STALE | DIRTY)).any()
-    for node in closed.tolist():
-        assert same(gram(sim, node), gram(fresh, node)), node
-    return closed.size
+    left_out = sim.model.n_bodies - sim.solve().n_computed
+    for tolerance in (*(2.0**-k for k in range(0, 24, 3)), 0.0):
+        ours, theirs = sim.solve(tolerance), fresh.solve(tolerance)
+        if ours.n_computed == theirs.n_computed:  # a metric may be at the tolerance to rounding
+            assert same(sim.acceleration, fresh.acceleration), tolerance
+            if ours.error_bound > 10.0 * max(ours.rounding_floor, theirs.rounding_floor):
+                assert ours.error_bound == pytest.approx(theirs.error_bound, rel=1e-6)
+    assert same(sim.acceleration, fresh.acceleration)
+    return left_out
 
 
 @BOUNDED
@@ -159,9 +149,7 @@ def check_coefficients(ledger):
     tolerance=st.sampled_from([4.0, 0.5, 2.0**-4, 2.0**-11]),
     acts=st.integers(1, 30),
 )
-def test_coefficients_are_those_computed_from_scratch(
-    make_tree, seed, bodies, branching, roots, options, tolerance, acts
-):
+def test_solves_are_those_of_a_new_simulation(make_tree, seed, bodies, branching, roots, options, tolerance, acts):
     rng = np.random.default_rng(seed)
     model = make_tree(
         seed=seed % 100,
@@ -177,7 +165,7 @@ def test_coefficients_are_those_computed_from_scratch(
     ledger = Ledger(sim, rng)
     for _ in range(acts):
         ledger.act()
-    check_coefficients(ledger)
+    check_solves(ledger)
 
 
 @pytest.mark.parametrize("name", ["molecule", "millipede"])
@@ -197,8 +185,8 @@ def test_nodes_that_close_get_roots_that_fit(name):
         reopened |= set(sim.computed_joints)
         ledger.clear()
         sim.step(1e-3, 5)
-    assert check_coefficients(ledger) > 100
     assert len(reopened - set(sim.computed_joints)) > 10
+    assert check_solves(ledger) > 100
 
 
 @pytest.mark.parametrize("measure", MEASURES)
@@ -225,7 +213,7 @@ def test_a_thousand_changes_never_break_the_bound(make_tree, measure):
         )  # what two references differ by
         scale = size(truth) if "relative" in measure else 1.0
         assert size(sim.acceleration - truth) <= report.error_bound * scale + doubt, k
-    check_coefficients(ledger)
+    check_solves(ledger)
 
 
 # ------------------------------------------------------------------------------------------------------ loads that leave
@@ -250,7 +238,7 @@ def close(ours, theirs):
 
 
 def test_a_cleared_load_leaves_no_trace(make_tree, rng):
-    """Not one bit of it in what acts on bodies and joints: sums are formed anew, not by taking away."""
+    """Sums are formed anew, not by taking away."""
     model = make_tree(seed=6, bodies=20, stiffness=True)
     state = model.random_state(rng, speed=0.0)
     plain = lw.QuasiStatics(model, state, tolerance=0.0)
@@ -265,10 +253,8 @@ def test_a_cleared_load_leaves_no_trace(make_tree, rng):
         sim.clear(handles[k])
     sim.set_effort(joint, np.zeros(model.joints[7].nv))
     sim.solve()
-    assert (sim.view.tree.coefficients.joint_data == plain.view.tree.coefficients.joint_data).all()
-    assert (sim.view.tree.coefficients.effort_sum == plain.view.tree.coefficients.effort_sum).all()
-    assert close(sim.acceleration, plain.acceleration)
-    assert (sim.view.tree.run.required_open == plain.view.tree.run.required_open).all()
+    assert close(sim.acceleration, plain.acceleration)  # of 1e12 taken away again, rounding would leave 1e-4
+    assert sim.computed_joints == plain.computed_joints
 
 
 def test_clearing_all_loads_leaves_efforts(make_tree, rng):
@@ -304,4 +290,4 @@ def test_loads_on_every_body_of_two_trees_before_the_first_steps():
     assert sim.solve().n_computed == 12
     truth = lw.forward_dynamics(model, sim.state, ledger.effort, ledger.wrenches())
     assert sim.acceleration == pytest.approx(truth, rel=1e-10)  # a mass matrix of condition 1e3
-    check_coefficients(ledger)
+    check_solves(ledger)
