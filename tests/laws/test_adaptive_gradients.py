@@ -43,9 +43,7 @@ def test_against_differences(base, integrator, make_tree, rng, derivative):
 
     def loss(q=q, v=still, tau=effort):
         sim = simulated(model, q, v, tau, integrator)
-        sim.update_region(100 * H)
-        with sim.view.by_one_rule():  # as runs with gradients are made
-            sim.advance(H, STEPS)
+        lw.run_with_gradients(sim, H, STEPS)
         assert sorted(sim.active_bodies.tolist()) == bodies
         return by_q @ model.difference(end.q, sim.state.q) + by_v @ sim.state.v
 

@@ -70,12 +70,8 @@ def compare(model, first, integrator, rng, derivative):
     end, found = run.state, run.backward(q=by_q, v=by_v)
 
     def loss(m=model, state=first, tau=efforts):
-        sim = simulated(m, state)
-        with sim.view.by_one_rule():
-            for effort in tau:
-                sim.set_efforts(effort)
-                sim.advance(H)
-        return by_q @ model.difference(end.q, sim.state.q) + by_v @ sim.state.v
+        moved = lw.run_with_gradients(simulated(m, state), H, STEPS, tau).state
+        return by_q @ model.difference(end.q, moved.q) + by_v @ moved.v
 
     def moved(x):
         return lw.close_loops(model, lw.State(model.integrate(first.q, d, x), first.v + x * e), tolerance=FOUND)

@@ -120,10 +120,8 @@ def test_against_differences(case, integrator, steps, rng):
     found = run.backward(q=by_q, v=by_v)
 
     def loss(q=state.q, v=v, tau=effort):
-        sim = simulated(model, q, v, tau, integrator)
-        with sim.view.by_one_rule():  # as runs with gradients are made
-            sim.advance(H, steps)
-        return by_q @ model.difference(end.q, sim.state.q) + by_v @ sim.state.v
+        moved = lw.run_with_gradients(simulated(model, q, v, tau, integrator), H, steps).state
+        return by_q @ model.difference(end.q, moved.q) + by_v @ moved.v
 
     def difference(function, d):
         return (function(d) - function(-d)) / (2.0 * d)

@@ -63,7 +63,7 @@ class Truth:
         self.aba = lw.forward_dynamics(model, state, effort, wrenches)
 
     def allows(self, sim, report):
-        weights = sim.view.tree.mechanism.weight
+        weights = sim.checkpoint()["weights"]
         doubt = error(self.model, self.aba, self.dense, sim.measure, weights)
         return error(self.model, sim.acceleration, self.dense, sim.measure, weights) <= report.error_bound + doubt
 

@@ -187,10 +187,8 @@ def test_a_step_of_a_turning_body(rng, derivative):
     end, found = run.state, run.backward(q=by_q, v=by_v)
 
     def loss(q, v):
-        sim = simulation(model, lw.State(q, v), loaded=False)
-        with sim.view.by_one_rule():  # as runs with gradients are made: it turns fast enough to whip
-            sim.advance(0.3)
-        return linear_loss(model, end, sim.state, by_q, by_v)
+        moved = lw.run_with_gradients(simulation(model, lw.State(q, v), loaded=False), 0.3, 1).state
+        return linear_loss(model, end, moved, by_q, by_v)
 
     turned = derivative(lambda d: loss(model.integrate(first.q, direction, d), first.v))
     faster = derivative(lambda d: loss(first.q, first.v + d * direction))

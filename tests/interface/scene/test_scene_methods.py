@@ -80,10 +80,9 @@ def test_tolerance_of_full_dynamics_is_the_relative_one():
 def test_weights(key):
     """A number for all, or by joint: patterns first, names over them, lists by degree of freedom; the rest has one."""
     kind = "quasi-statics" if key == "weights" else "adaptive"
-    column = "velocity_weight" if key == "velocity_weights" else "weight"
 
     def weights(value):
-        return getattr(scene({"kind": kind, key: value}).build().sim.view.tree.mechanism, column)
+        return scene({"kind": kind, key: value}).build().sim.checkpoint()[key]
 
     assert weights(2.5).tolist() == [2.5] * 10
     by_joint = weights({"link_3": [3.0, 4.0], "link_[1-3]": 2.0, "link_4": 5})

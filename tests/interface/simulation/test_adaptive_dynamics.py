@@ -252,9 +252,9 @@ def test_bad_motors_are_refused(unchanged, wish):
 def test_a_motor_takes_a_number_or_one_for_each_freedom(sim):
     sim.set_motor("cross", position=[0.1, 0.2], velocity=np.array([0.3, 0.4]), stiffness=2.0, damping=[1.0, 2.0])
     rows = sim.model.v_slice("cross")
-    assert sim.view.joints.motor[rows].tolist() == [[2.0, 1.0, 0.1, 0.3, 0.0], [2.0, 2.0, 0.2, 0.4, 0.0]]
+    assert sim.checkpoint()["motor"][rows].tolist() == [[2.0, 1.0, 0.1, 0.3, 0.0], [2.0, 2.0, 0.2, 0.4, 0.0]]
     sim.clear_motor("cross")
-    assert not sim.view.joints.motor[rows].any()
+    assert not sim.checkpoint()["motor"][rows].any()
     with pytest.raises(lw.StateError, match="'cross' has no motor"):
         sim.clear_motor("cross")
 

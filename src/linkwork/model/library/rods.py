@@ -46,8 +46,10 @@ def rod(
 
     start: also "guided", on a slider along the rod, for one that is fed: joint "rod_0".
     at [m], pitch, yaw [rad]: where it starts and where it points, x along it; end_at [m]: where its end is held.
-    tip_mass [kg], tip_radius [m]: of a ball at its end.
+    tip_mass [kg], tip_radius [m]: of a ball at its end. GJ: two thirds of one EI by default, as of a round rod.
     """
+    if GJ is None and isinstance(EI, int | float):
+        GJ = EI / 1.5
     made = make_rod(
         length, segments, EI=EI, GJ=GJ, EA=EA, mass_per_length=mass_per_length, radius=radius, damping=damping,
         joints=joints,
@@ -97,7 +99,13 @@ def net(
             f"net: {shown(rows)} rows, {shown(columns)} columns and {shown(segments)} segments per cell are more than "
             f"{MOST:,} bodies, too many for memory."
         )
-    numbers = {"EI": EI, "mass_per_length": mass_per_length, "radius": radius, "damping": damping}
+    numbers = {
+        "EI": EI,
+        "GJ": above_zero(EI, "net: EI") / 1.5,
+        "mass_per_length": mass_per_length,
+        "radius": radius,
+        "damping": damping,
+    }
     made = Linkage("net")
     down = Pose(rpy=(0.0, 0.5 * math.pi, 0.0))
     hanging = make_rod(rows * cell, rows * segments, name="column", **numbers)  # type: ignore[arg-type]
