@@ -19,7 +19,7 @@ from .dynamics import Case, prove_equal
 from .harness import Requirement, TableReport, duration, fill_in, progress, take_turns
 from .harness.drake_peer import DRAKE_MOST_JOINTS, drake_peer
 from .harness.exudyn_peer import EXUDYN_MOST_JOINTS, EXUDYN_STEPS, exudyn_peer
-from .harness.peers import MUJOCO_MOST_JOINTS, PINOCCHIO_MOST_JOINTS, Peer, mujoco_peer, pinocchio_peer
+from .harness.peers import MUJOCO_MOST_DEPTH, PINOCCHIO_MOST_JOINTS, Peer, mujoco_peer, pinocchio_peer
 
 SIZES = (10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
 QUICK = (10, 100)
@@ -34,8 +34,8 @@ PEERS: dict[str, Callable[[Case], Peer | None]] = {
     "Exudyn": lambda case: exudyn_peer(case.model, case.state, case.effort),
 }
 ENDS = {
-    "Pinocchio": f"beyond {PINOCCHIO_MOST_JOINTS} joints its memory grows steeply with depth (more than 20 GB at 1,000)",
-    "MuJoCo": f"beyond {MUJOCO_MOST_JOINTS:,} joints its stack overflows",
+    "Pinocchio": f"beyond {PINOCCHIO_MOST_JOINTS} joints its Data takes memory in proportion to nv³ (13.8 GB at 600)",
+    "MuJoCo": f"beyond {MUJOCO_MOST_DEPTH:,} bodies deep its compiler refuses a chain",
     "Drake": f"beyond {DRAKE_MOST_JOINTS:,} joints building its plant takes minutes; a call would go on in proportion",
     "Exudyn": f"beyond {EXUDYN_MOST_JOINTS} joints its dense mass matrix keeps fewer than eight digits",
 }

@@ -129,11 +129,22 @@ def of_runs(report: TableReport, options: argparse.Namespace) -> None:
         report.results.append({"case": "runs", **found})
         rows.append([
             run.name, found["failure"] or "held", duration(found["step_s"]), duration(found["peer_s"]),
+            "unstable" if found["peer_broke_down"] else str(found["peer_split"]),
             f"{found['peer_s'] / found['step_s']:.2f}", f"{found['peer_mean_s'] / found['mean_s']:.2f}",
             f"{found['rise']:.2%}", f"{found['not_converged']:.2%}",
         ])  # fmt: skip
         require(report, f"{run.name}: MuJoCo's time over ours", found["peer_s"] / found["step_s"], 1.0)
-    columns = ["", "", "step", "MuJoCo", "MuJoCo's over ours", "the same of means", "energy up by", "unconverged steps"]
+    columns = [
+        "",
+        "",
+        "step",
+        "MuJoCo",
+        "its steps per 2 ms",
+        "MuJoCo's over ours",
+        "the same of means",
+        "energy up by",
+        "unconverged steps",
+    ]
     report.add_table("runs", "Whole runs at 2 ms; medians of steps", columns, rows)
 
 

@@ -302,10 +302,11 @@ class Peer:
     """The same linkage in MuJoCo, with the same pairs that may touch; loops are its `connect` constraints, springs of its
     default stiffness."""
 
-    def __init__(self, start: Start):
+    def __init__(self, start: Start, split: int = 1):
+        """split: steps of MuJoCo for each of ours."""
         import mujoco
 
-        self.mj, self.start = mujoco, start
+        self.mj, self.start, self.split = mujoco, start, split
         model = start.linkage.compile()
         loops = list(start.linkage.loops)
         with tempfile.TemporaryDirectory() as folder:
@@ -315,7 +316,7 @@ class Peer:
                 tree.remove_loop(loop.name)
             tree.to_mjcf(path)
             spec = mujoco.MjSpec.from_file(str(path))
-        spec.option.timestep = STEP
+        spec.option.timestep = STEP / split
         spec.option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
         spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
         spec.memory = 512 << 20
@@ -347,8 +348,30 @@ class Peer:
         if self.start.drive is not None:
             self.data.ctrl[:] = self.start.drive(self.data.time)
         begin = time.thread_time()
-        self.mj.mj_step(self.model, self.data)
+        self.mj.mj_step(self.model, self.data, self.split)
         return time.thread_time() - begin - CLOCK
+
+    @property
+    def broke_down(self) -> bool:
+        """Whether MuJoCo found its state unstable; it begins anew then."""
+        warning = self.mj.mjtWarning
+        kinds = (warning.mjWARN_BADQPOS, warning.mjWARN_BADQVEL, warning.mjWARN_BADQACC)
+        return any(self.data.warning[int(kind)].number for kind in kinds)
+
+
+MOST_SPLIT = 64
+
+
+def stable_peer(start: Start, steps: int) -> tuple[Peer, list[float]]:
+    """MuJoCo with the longest step, of ours and its halves, at which the run does not break down; times of our steps [s]."""
+    split = 1
+    while True:
+        peer, spent = Peer(start, split), []
+        while len(spent) < steps and not peer.broke_down:
+            spent.append(peer.advance())
+        if not peer.broke_down or split == MOST_SPLIT:
+            return peer, spent
+        split *= 2
 
 
 def measured(run: Run, part: float = 1.0, with_peer: bool = True) -> dict[str, Any]:
@@ -396,8 +419,8 @@ def measured(run: Run, part: float = 1.0, with_peer: bool = True) -> dict[str, A
         "worst_s": max(times or [0.0]), "above_1e-5": sum(each > 1e-5 for each in residuals) / max(1, made),
     }  # fmt: skip
     if with_peer and run.has_peer:
-        peer = Peer(start)
-        spent = [peer.advance() for _ in range(steps)]
+        peer, spent = stable_peer(start, steps)
+        result |= {"peer_split": peer.split, "peer_broke_down": peer.broke_down}
         result |= {"peer_s": statistics.median(spent), "peer_mean_s": statistics.mean(spent)}
         result |= {"peer_contacts": int(peer.data.ncon)}
     return result
