@@ -363,7 +363,7 @@ MOST_SPLIT = 64
 
 
 def stable_peer(start: Start, steps: int) -> tuple[Peer, list[float]]:
-    """MuJoCo with the longest step, of ours and its halves, at which the run does not break down; times of our steps [s]."""
+    """MuJoCo with the longest of our step and its halves at which the run holds; times of our steps [s]."""
     split = 1
     while True:
         peer, spent = Peer(start, split), []
