@@ -12,14 +12,15 @@ from pathlib import Path
 
 from linkwork.errors import FormatError, LinkworkError
 from linkwork.record.layout import GROUPS
+from linkwork.record.store.checksums import SUMS
 from linkwork.record.store.container import ASIDE, PARTIAL, ROOT, UNDER_WAY, left_beside, read_root, synchronize
 from linkwork.record.store.lock import refuse_writer
 
 SHOWN = 5  # names of files in a message
 PARTS = "|".join(GROUPS)
 CHUNK = r"c/\d+(/\d+)*"
-OWN_FILE = re.compile(  # descriptions, chunks, and what was being written when a run was killed
-    rf"(({PARTS})/([^/]+/)?)?{re.escape(ROOT)}|({PARTS})/[^/]+/{CHUNK}|(.*/)?({UNDER_WAY.pattern})"
+OWN_FILE = re.compile(  # descriptions, chunks, sums, and what was being written when a run was killed
+    rf"(({PARTS})/([^/]+/)?)?{re.escape(ROOT)}|({PARTS})/[^/]+/({CHUNK}|{SUMS})|(.*/)?({UNDER_WAY.pattern})"
 )
 OWN_FOLDER = re.compile(rf"\.|({PARTS})(/[^/]+(/c(/\d+)*)?)?")
 

@@ -17,7 +17,7 @@ from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import as_path, flag, integer
 from linkwork.core.messages.describe import tabled
 from linkwork.core.uncopied import Uncopied
-from linkwork.errors import FormatError, LinkworkError, StateError
+from linkwork.errors import LinkworkError, StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.record import layout
@@ -38,9 +38,7 @@ from linkwork.record.scalars import KINDS, Scalars, numbers_of
 from linkwork.record.store.bundles import write_bundle
 from linkwork.record.store.checksums import description_sum, description_sums
 from linkwork.record.store.container import (
-    MARK,
     ROOT,
-    UNCHECKED,
     GrowingArray,
     disk_errors,
     read_root,
@@ -372,11 +370,6 @@ class Recorder(Uncopied):
             raise LinkworkError(
                 f"recording '{folder}' holds no checkpoint, so its run cannot go on; run it anew with force=True (--force)."
             )
-        if root[MARK] == UNCHECKED:
-            raise FormatError(
-                f"recording '{folder}' was begun by an earlier version of Linkwork (format {UNCHECKED}): it can be read, "
-                "but not resumed. Run it anew."
-            )
         recorder = cls.__new__(cls)
         recorder.path, recorder.every, recorder.force = folder, 0, False
         recorder._about = {}
@@ -384,13 +377,13 @@ class Recorder(Uncopied):
             model = recording.model
             mark, recorder.saved, recorder.run = recording._files.last_whole_checkpoint()
         warn_of_other_kernels(folder, root.get("versions", {}))
-        lengths = {name: mark[name] for name in ("frames", "changes", "keys", "scalars", "reports", "tails")}
-        for name in ("contacts", "samples"):  # recordings made before they were kept have none
-            lengths[name] = mark.get(name, 0)
+        lengths = {
+            name: mark[name]
+            for name in ("frames", "changes", "keys", "contacts", "samples", "scalars", "reports", "tails")
+        }
         earlier = root["committed"]["earlier"] if mark == root["committed"]["checkpoint"] else None
         done = {**root["committed"], **lengths, "checkpoint": mark, "earlier": earlier, "status": "running"}
         root = {**root, "committed": done}
-        root.pop("writer", None)  # as earlier versions noted it
         with disk_errors(folder, "resume"):
             remove_partial_files(folder)
             recorder._open(folder, model, root, lock)

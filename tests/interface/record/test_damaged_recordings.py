@@ -182,19 +182,46 @@ def test_force_leaves_files_that_are_not_its_own(whole, tmp_path):
     assert len(lw.Recording(copy)) == 0
 
 
-def test_recordings_of_the_format_before_are_read_and_not_resumed(whole, tmp_path):
-    import json
+def test_a_commit_writes_what_is_new(tmp_path, monkeypatch):
+    """Not the sums of all blocks again: the root is as long after many blocks as after few."""
+    monkeypatch.setattr(layout, "FRAME_ROWS", 4)
+    monkeypatch.setattr(layout, "CHANGE_ROWS", 8)
+    rng, lengths = np.random.default_rng(3), []
+    with lw.Recorder(tmp_path / "run") as recorder:
+        recorder.begin(MODEL)
+        for k in range(1, 401):
+            recorder.append(1.0 * k, k, MODEL.random_state(int(rng.integers(99)), speed=1.0), {"energy": 1.0 * k})
+            if k % 20 == 0:
+                recorder.flush()
+                lengths.append((tmp_path / "run" / "zarr.json").stat().st_size)
+    assert max(lengths) - lengths[1] < 200  # digits of lengths and sums
+    recording = lw.Recording(tmp_path / "run")
+    assert recording.times.tolist() == list(range(1, 401))
+    assert recording.check().is_whole
+    sums = tmp_path / "run" / "frames" / "time" / "sums"
+    assert sums.stat().st_size == 400 // 4 * 4
+    flip(sums, 1000)
+    with pytest.raises(lw.FormatError, match="sums is not what was written"):
+        lw.Recording(tmp_path / "run").times  # noqa: B018
 
-    copy = shutil.copytree(whole, tmp_path / "copy")
-    root = json.loads((copy / "zarr.json").read_text())
-    about = root["attributes"]
-    for name in ("descriptions", "contents", "checksum"):
-        del about[name]
-    about["linkwork_recording"] = 1
-    for name in ("sums", "earlier"):
-        del about["committed"][name]
-    (copy / "zarr.json").write_text(json.dumps(root))
-    assert everything(copy)[1] == everything(whole)[1][len(lw.Recording(whole)) :]  # it had no efforts yet
-    assert lw.Recording(copy).check().is_whole
-    with pytest.raises(lw.FormatError, match=r"earlier version .* can be read, but not resumed"):
-        lw.Recorder.resume(copy)
+
+@pytest.mark.parametrize("error", [MemoryError(), TypeError("a fault of ours"), IndexError("another")])
+def test_what_is_no_damage_is_not_called_so(whole, monkeypatch, error):
+    def fails(*given):
+        raise error
+
+    monkeypatch.setattr("linkwork.record.store.checked_folder.read_checked", fails)
+    with pytest.raises(type(error)):
+        lw.Recording(whole).times  # noqa: B018
+
+
+def test_a_file_that_may_not_be_read_is_not_called_damaged(whole, monkeypatch):
+    def fails(*given):
+        raise PermissionError(13, "Permission denied", "frames/time/c/0")
+
+    monkeypatch.setattr("linkwork.record.store.checked_folder.read_checked", fails)
+    with pytest.raises(
+        lw.LinkworkError, match="cannot be read: Permission denied; frames/time/c/0 may be whole"
+    ) as caught:
+        lw.Recording(whole).times  # noqa: B018
+    assert "damaged" not in str(caught.value)

@@ -17,14 +17,14 @@ from linkwork.record.store.checksums import BlockSums, array_sum, check_descript
 from linkwork.record.store.container import ROOT, read_checked, read_root, read_rows, zarr_library
 
 LENGTHS = {name: name for name in ("changes", "keys", "contacts", "samples")}  # arrays whose rows are not frames
+# What is raised by Zarr, its codecs and JSON where files are missing or hold something else. Descriptions are compared with
+# their sums before Zarr reads them, so nothing else comes of damage.
+DAMAGE = (FileNotFoundError, NotADirectoryError, IsADirectoryError, KeyError, ValueError, RuntimeError)
 LARGEST_KEPT = 4 << 20  # bytes of an array that stay in memory after they were read
 
 
 class CheckedFolder:
-    """A recording's folder at one commit. root: its description, with what was committed.
-
-    Recordings of earlier versions carry fewer checksums; what they lack is not compared.
-    """
+    """A recording's folder at one commit. root: its description, with what was committed."""
 
     def __init__(self, path: Path, root: dict[str, Any] | None = None):
         self.path = path
@@ -42,14 +42,8 @@ class CheckedFolder:
         done: dict[str, Any] = self.root["committed"]
         return done
 
-    @property
-    def has_sums(self) -> bool:
-        return "descriptions" in self.root
-
     def check_description(self, name: str) -> None:
         """Of an array or group and of the group it is in, once."""
-        if not self.has_sums:
-            return
         for part in (name.partition("/")[0], name):
             if part not in self._checked:
                 check_description(self.path, part, self.root["descriptions"])
@@ -78,8 +72,6 @@ class CheckedFolder:
         """Rows of an array that grows, compared with their sums."""
         with self.damage():
             self.check_description(name)
-            if not self.has_sums:
-                return read_rows(self.group[name], start, stop)
             if stop <= start:
                 return np.asarray(self.group[name][:0])
             at, rows = self._read_last.get(name, (0, None))
@@ -93,17 +85,14 @@ class CheckedFolder:
 
     def scalars(self, kind: str, count: int) -> dict[str, NDArray[Any]]:
         """All scalars of a kind by name, of the first `count` frames."""
-        names = self.committed[kind]
-        if self.has_sums:
-            return {name: self.rows(f"{kind}/{name}", count) for name in names}
-        with self.damage():  # chunks from before a scalar appeared are not there, and read as NaN
-            return {name: np.asarray(self.group[f"{kind}/{name}"][:count]) for name in names}
+        return {name: self.rows(f"{kind}/{name}", count) for name in self.committed[kind]}
 
     def _block_sums(self, name: str) -> BlockSums:
         if name not in self._sums:
             array, done = self.group[name], self.committed
             self._sums[name] = BlockSums(array.shape, array.chunks)
-            self._sums[name].load(done["sums"][name], self.length(name), done.get("tails", {}).get(name))
+            tail = done.get("tails", {}).get(name)
+            self._sums[name].load(self.path / name, done["sums"][name], self.length(name), tail)
         return self._sums[name]
 
     # ---------------------------------------------------------------------------------------------------------- checkpoints
@@ -153,7 +142,7 @@ class CheckedFolder:
 
     @contextmanager
     def damage(self) -> Iterator[None]:
-        """What Zarr raises on files that are missing or cut short, as an error that says so."""
+        """What Zarr raises on files that are missing or cut short, as an error that says so; anything else stays itself."""
         try:
             yield
         except FormatError as error:
@@ -162,5 +151,10 @@ class CheckedFolder:
             raise self.explain(error) from None
         except LinkworkError:
             raise
-        except Exception as error:  # Zarr, its codecs and JSON raise what they like
+        except DAMAGE as error:
             raise self.explain(error) from error
+        except OSError as error:
+            raise LinkworkError(
+                f"recording '{self.path}' cannot be read: {error.strerror or error}; "
+                f"{error.filename or 'its files'} may be whole. Mend the access to it, then read it again."
+            ) from error

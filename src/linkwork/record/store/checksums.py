@@ -2,13 +2,14 @@
 
 Chunks carry a checksum of their own, but a chunk that was exchanged for another one, lost, or read by a changed description
 passes it. So the root holds what was meant: one sum per description (`zarr.json`) of every array and group, one per
-array that is written once, and one per block of every array that grows. All are CRC-32 of what is read, not of files: a
-block under way may be written again with more rows after the commit that counts, and its first rows stay the same.
+array that is written once, and for every array that grows one of the block under way, and how many full blocks there are
+with one sum over theirs. Those lie beside the array in a file that only grows, so that a commit writes what is new. All
+are CRC-32 of what is read, not of files: a block under way may be written again with more rows after the commit that
+counts, and its first rows stay the same.
 """
 
 from __future__ import annotations
 
-import base64
 import json
 import zlib
 from collections.abc import Iterable
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from linkwork.errors import FormatError
 
 DESCRIPTION = "zarr.json"
+SUMS = "sums"  # the file of the sums of an array's full blocks, in the folder of the array
 STORED = np.dtype("<u4")
 
 
@@ -79,6 +81,7 @@ class BlockSums:
         self.columns = column_blocks(shape, chunks)
         self.full: list[int] = []
         self.tail: list[int] = []
+        self._kept = self._sum = 0  # of the full ones: how many are in the file, and the sum over them
 
     def of(self, block: NDArray[Any]) -> list[int]:
         """One sum per chunk of a block of rows."""
@@ -86,7 +89,7 @@ class BlockSums:
 
     def replace_from(self, first_row: int, rows: NDArray[Any]) -> None:
         """`rows` stand from `first_row` on, which begins a block, and are the last ones."""
-        del self.full[first_row // self.rows * len(self.columns) :]
+        self._shorten(first_row // self.rows * len(self.columns))
         self.tail = []
         for at in range(0, rows.shape[0], self.rows):
             sums = self.of(rows[at : at + self.rows])
@@ -101,13 +104,41 @@ class BlockSums:
         full = self.full[block * width : (block + 1) * width]
         return full or self.tail
 
-    def stored(self) -> list[Any]:
-        """As the root keeps them: the full ones as text, since there may be many."""
-        return [base64.b64encode(np.array(self.full, dtype=STORED).tobytes()).decode(), list(self.tail)]
+    def _shorten(self, whole: int) -> None:
+        """So many full ones stay."""
+        del self.full[whole:]
+        if whole < self._kept:
+            self._kept, self._sum = whole, array_sum(np.array(self.full, dtype=STORED))
 
-    def load(self, stored: list[Any], length: int, tail: list[int] | None = None) -> None:
-        """From what the root keeps, for so many rows. tail: of the block under way at that length, where it is another."""
-        full, own = stored
-        whole = length // self.rows * len(self.columns)
-        self.full = np.frombuffer(base64.b64decode(full), dtype=STORED).tolist()[:whole]
+    def keep(self, folder: Path) -> list[Path]:
+        """Writes the full ones that are new into the file in the array's folder; gives what is to be synchronized."""
+        new = np.array(self.full[self._kept :], dtype=STORED).tobytes()
+        if not new:
+            return []
+        file = folder / SUMS
+        with open(file, "r+b" if file.exists() else "wb") as out:
+            out.seek(self._kept * STORED.itemsize)  # what a killed run left behind it never counted
+            out.write(new)
+        self._kept, self._sum = len(self.full), zlib.crc32(new, self._sum)
+        return [file]
+
+    def stored(self) -> list[Any]:
+        """As the root keeps them: of the full ones, how many the file holds and the sum over them."""
+        assert self._kept == len(self.full), "sums are kept before they are committed"
+        return [self._kept, self._sum, list(self.tail)]
+
+    def load(self, folder: Path, stored: list[Any], length: int, tail: list[int] | None = None) -> None:
+        """From what root and file keep, for so many rows. tail: of the block under way there, where it is another."""
+        self._kept, self._sum, own = stored
+        data = b""
+        if self._kept:
+            try:
+                with open(folder / SUMS, "rb") as file:
+                    data = file.read(self._kept * STORED.itemsize)
+            except FileNotFoundError:
+                raise damaged(folder / SUMS, "is missing") from None
+        if len(data) < self._kept * STORED.itemsize or zlib.crc32(data) != self._sum:
+            raise damaged(folder / SUMS, "is not what was written")
+        self.full = np.frombuffer(data, dtype=STORED).tolist()
+        self._shorten(length // self.rows * len(self.columns))
         self.tail = list(own if tail is None else tail) if length % self.rows else []

@@ -25,8 +25,7 @@ from linkwork.core.messages.extras import needed
 from linkwork.errors import FormatError, LinkworkError
 from linkwork.record.store.checksums import BlockSums, damaged, document_sum
 
-FORMAT = 2  # of what this version writes; it reads all up to this one, and resumes this one
-UNCHECKED = 1  # the last format without checksums
+FORMAT = 3  # of what this version writes and reads
 MARK = "linkwork_recording"  # the attribute of the root that holds the format
 CHECKSUM = "checksum"  # the attribute of the root that holds the sum of all others
 ROOT = "zarr.json"
@@ -189,7 +188,7 @@ class GrowingArray:
         self.length = length
         self.sums = BlockSums(array.shape, array.chunks)
         if stored is not None:
-            self.sums.load(stored, length, tail)
+            self.sums.load(folder, stored, length, tail)
         elif length:
             self.sums.replace_from(0, np.full((length, *array.shape[1:]), array.fill_value, dtype=array.dtype))
         if length > self._start:
@@ -211,7 +210,7 @@ class GrowingArray:
     def write(self) -> list[Path]:
         """Writes what waits; returns the files to be synchronized."""
         if self.length == self._written and self._array.shape[0] == self.length:
-            return []
+            return self.sums.keep(self._folder)
         data = (
             np.concatenate(self._pending) if self._pending else np.zeros((0, *self._array.shape[1:]), self._array.dtype)
         )
@@ -225,7 +224,7 @@ class GrowingArray:
         kept = self.length - self.length % self._rows
         self._pending = [data[kept - self._start :].copy()] if self.length > kept else []
         self._start, self._written = kept, self.length
-        return files
+        return files + self.sums.keep(self._folder)
 
     def _chunk_files(self, k: int) -> list[Path]:
         at = self._folder / "c" / str(k)
@@ -265,30 +264,20 @@ def read_root(folder: Path) -> dict[str, Any]:
     version = attributes.get(MARK) if isinstance(attributes, dict) else None
     if version is None:
         raise FormatError(f"'{folder}' is not a recording of Linkwork: its {ROOT} has no '{MARK}'.")
-    if isinstance(version, int) and version > FORMAT:
-        raise FormatError(
-            f"recording '{folder}' has format {version}; this version of Linkwork reads formats up to {FORMAT}. "
-            "Install a newer Linkwork."
+    if isinstance(version, int) and version != FORMAT:
+        way_out = (
+            "Install a newer Linkwork." if version > FORMAT else "Make it anew, or read it with the older Linkwork."
         )
-    checked = CHECKSUM in attributes or version != UNCHECKED
+        raise FormatError(
+            f"recording '{folder}' has format {version}; this version of Linkwork reads format {FORMAT}. {way_out}"
+        )
     kept = {key: value for key, value in attributes.items() if key != CHECKSUM}
-    if (checked and attributes.get(CHECKSUM) != document_sum(kept)) or not _has_lengths(attributes.get("committed")):
+    if attributes.get(CHECKSUM) != document_sum(kept):
         raise FormatError(
             f"recording '{folder}' is damaged: {path} is not what was written. Restore that file from a copy; the other "
             "files may be whole, but it says what they mean."
         )
     return attributes
-
-
-def _has_lengths(committed: Any) -> bool:
-    """Whether it can be read what counts; a recording without checksums may say anything."""
-    return (
-        isinstance(committed, dict)
-        and all(isinstance(committed.get(k), int) and committed[k] >= 0 for k in ("frames", "changes", "keys"))
-        and all(isinstance(committed.get(k), list) for k in ("scalars", "reports"))
-        and isinstance(committed.get("checkpoint"), dict | None)
-        and "status" in committed
-    )
 
 
 def left_beside(folder: Path) -> list[Path]:
