@@ -305,10 +305,7 @@ class Recording:
         return None if mark is None else self._files.checkpoint(mark)
 
     def check(self) -> RecordingCheck:
-        """Reads everything and says which files are damaged and how many frames are whole. Cost: reading it all.
-
-        Recordings of earlier versions carry fewer checksums; what they lack is not found.
-        """
+        """Reads everything and says which files are damaged and how many frames are whole. Cost: reading it all."""
         from linkwork.record.checking import check_recording
 
         return check_recording(self)
