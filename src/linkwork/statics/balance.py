@@ -11,6 +11,7 @@ from linkwork.core.jit import kernel
 from linkwork.dynamics.remembered import remembered
 from linkwork.model.layout import ARMATURE, AXIS, FREE, HELICAL, INERTIA, KIND, PARENT, SCREW_AXIS, STIFFNESS
 from linkwork.model.model import Model
+from linkwork.simulation.contact_choice import has_limits
 from linkwork.simulation.loading.load_columns import LOAD_STIFFNESS
 from linkwork.spatial.memory import load3
 from linkwork.spatial.rotations import norm3
@@ -20,6 +21,7 @@ from linkwork.statics.elimination.products import mass_times
 from linkwork.statics.elimination.solve import Pushes, follow_negative_pivot, make_sides, solve_sides
 from linkwork.statics.elimination.sweeps import eliminate_leaf_to_root
 from linkwork.statics.elimination.workspace import P_, U_, Acting, make_place, make_work
+from linkwork.statics.limits import Stops
 
 NO_DIAGONAL = np.zeros(0)
 NO_PUSHES, NO_RESPONSES = Pushes(np.zeros((0, 6)), np.zeros(0, dtype=np.int64), 0), np.zeros((0, 0))
@@ -74,9 +76,12 @@ def sizes(arrays, pose, path):
 
 
 class Balance:
-    """The state of a search: `place` is where it is, `trial` where it looks."""
+    """The state of a search: `place` is where it is, `trial` where it looks.
 
-    def __init__(self, model: Model, acting: Acting, q: FloatArray):
+    limits: whether joint limits act. Then `r` leaves out what they take.
+    """
+
+    def __init__(self, model: Model, acting: Acting, q: FloatArray, limits: bool = False):
         self.model = model
         self.arrays = model.arrays
         self.acting = acting
@@ -85,7 +90,11 @@ class Balance:
         self.sides = make_sides(model.n_bodies, model.nv)
         self.r = np.zeros(model.nv)  # unbalanced efforts at `place`
         self.x = np.zeros(model.nv)  # the last step that was solved for
+        self.stops = Stops(model) if limits and has_limits(model) else None
+        if self.stops is not None:
+            q = self.stops.within(q)
         self._moved = np.array(q)
+        self._eliminated = 0.0, 0.0
         self.sweeps = 0
         place_bodies(self.arrays, q, self.work.still, self.place)
         self.scales = self._scales()
@@ -113,6 +122,8 @@ class Balance:
     def weigh(self) -> tuple[float, float]:
         """Unbalanced efforts at `place`; returns the largest sums of forces [N] and moments [N·m]."""
         force, moment = unbalanced_efforts(self.arrays, self.acting, self.place, self.work, self.r)
+        if self.stops is not None:
+            self.stops.hold(self.place.q, self.r)
         return float(force), float(moment)
 
     def eliminate(self, blend: float, extra_rate2: float = 0.0, soften: float = SOFTEN) -> Pivots:
@@ -121,9 +132,11 @@ class Balance:
         soften: part of each body's |B| that its rotations are resisted with at least.
         """
         self.sweeps += 1
+        self._eliminated = blend, extra_rate2
         rate2 = LEAST * self.scales.rate2 + extra_rate2
+        held = NO_DIAGONAL if self.stops is None else self.stops.diagonal
         return Pivots(
-            *eliminate_leaf_to_root(self.arrays, self.acting, self.place, self.work, blend, rate2, soften, NO_DIAGONAL)
+            *eliminate_leaf_to_root(self.arrays, self.acting, self.place, self.work, blend, rate2, soften, held)
         )
 
     def eliminate_exactly(self, rate2: float) -> Pivots:
@@ -137,6 +150,18 @@ class Balance:
         """x for the efforts r; returns the largest rotation [rad] and displacement [m] of a body."""
         turn, way = self.solve_sides(r[None], x[None])
         return float(turn), float(way)
+
+    def descend(self) -> tuple[float, float]:
+        """The Newton step x for r, none of it beyond a limit from where it stands; returns as `solve` does."""
+        while True:
+            turn, way = self.solve(self.r, self.x)
+            if self.stops is None or not self.stops.block(self.place.q, self.x):
+                return turn, way
+            self.eliminate(*self._eliminated)
+
+    def gain(self, x: FloatArray, scale: float) -> float:
+        """What r does along the step scale x, as far as limits let it [J]."""
+        return float(self.r @ (scale * x if self.stops is None else self.stops.taken(self.place.q, x, scale)))
 
     def solve_sides(
         self,
@@ -177,6 +202,8 @@ class Balance:
     def place_trial(self, x: FloatArray, scale: float) -> FloatArray:
         """Puts `trial` at place ⊕ scale x; returns its coordinates."""
         move_coordinates(self.arrays.tree, self.place.q, x, scale, self._moved)
+        if self.stops is not None:
+            self._moved[:] = self.stops.within(self._moved)
         self.set_trial(self._moved)
         return self._moved
 
@@ -198,6 +225,8 @@ class Balance:
         acting = self.acting
         if rows is not None:
             acting = acting._replace(rows=acting.rows[:rows], row_body=acting.row_body[:rows])
+        if self.stops is not None:
+            x, scale = self.stops.taken(self.place.q, x, scale), 1.0
         change, noise = energy_change(self.arrays, acting, self.place, self.trial, x, scale)
         return float(change), float(noise)
 

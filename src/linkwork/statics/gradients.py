@@ -61,7 +61,9 @@ class Equilibrium:
         self.model, self.tree = model, model.without_loops
         self.state = State(q, np.zeros(model.nv))
         self.loads = WorldLoads(self.tree, acting.wrenches, acting.row_body, acting.rows)
-        self.balance = Balance(self.tree, acting, q)
+        self.balance = Balance(self.tree, acting, q, limits=not model.loops)
+        stops = self.balance.stops
+        self.free = np.ones(model.nv) if stops is None else (stops.diagonal == 0.0).astype(float)  # of limits
         self.reactions = reactions
         wrenches: Any = self.loads.wrenches(self.state)
         if model.loops:
@@ -83,11 +85,11 @@ class Equilibrium:
     def product(self, weights: FloatArray) -> FloatArray:
         """The transposed derivative of all that must vanish, times the weights."""
         nv = self.model.nv
-        mu = np.ascontiguousarray(weights[:nv])
+        mu = np.ascontiguousarray(weights[:nv] * self.free)
         found: Any = self.pull(mu)
         by_q = found.q + self.loads.back(self.state, found.wrenches)
         if not self.model.loops:
-            return np.asarray(by_q)
+            return np.asarray(by_q * self.free + weights * (1.0 - self.free))
         _, virtual = self.at.along({"v": mu})
         turned, _ = self.at.back(reaction_turns(self.plan, self.system, self.reactions, virtual), None)
         _, pushed = self.at.back(None, self.system.wrenches(weights[nv:]))
@@ -101,8 +103,8 @@ class Equilibrium:
         x = np.zeros(nv)
         efforts = np.ascontiguousarray(right[:nv])
         if not self.model.loops:
-            self.balance.solve(efforts, x)
-            return x
+            self.balance.solve(efforts * self.free, x)
+            return np.asarray(x * self.free + right * (1.0 - self.free))
         moving = self.closed.solve(efforts[None], x[None])[:, 0]
         force = self.saddle.solve(moving - right[nv:])
         return np.concatenate([x - force @ self.saddle.Y, force])
@@ -117,7 +119,7 @@ def settle_gradients(
     """
     given = as_weights(weights, (model.nv,), model, "q")
     at = Equilibrium(model, acting, q, reactions)
-    right = np.concatenate([given, np.zeros(at.plan.count)]) if model.loops else given
+    right = np.concatenate([given, np.zeros(at.plan.count)]) if model.loops else given * at.free
     solved, left = solve_by_products(at.product, at.about_inverse, right)
     if not left <= SOLVED:
         raise StateError(

@@ -125,9 +125,9 @@ def stiffer(balance: Balance, extra: float, pivots: Pivots) -> float:
 
 def _step(balance: Balance, blend: float, method: Method, done: Progress) -> None:
     """Takes a step along the solution for r, and chooses the next."""
-    r, x = balance.r, balance.x
-    turn, way = balance.solve(r, x)
-    slope = float(r @ x)
+    x = balance.x
+    turn, way = balance.descend()
+    slope = float(balance.r @ x)
     if way > RUNAWAY * max(balance.scales.length, 1e-300):
         balance.place_trial(x, 1.0)
         if balance.change(x, 1.0)[0] < -LINEAR * slope:
@@ -136,7 +136,7 @@ def _step(balance: Balance, blend: float, method: Method, done: Progress) -> Non
     while True:
         balance.place_trial(x, scale)
         change, noise = balance.change(x, scale)
-        if change <= -ARMIJO * scale * slope or scale * slope <= noise:
+        if change <= -ARMIJO * abs(balance.gain(x, scale)) or scale * slope <= noise:
             break
         scale *= SHORTEN
         if scale < SHORTEST:
@@ -155,16 +155,16 @@ def _step(balance: Balance, blend: float, method: Method, done: Progress) -> Non
 def _damped_step(balance: Balance, method: Method) -> bool:
     """A step with the exact second derivative and as much inertia as makes it positive and short enough; False where that
     takes too much. Where |B| is a poor picture (slides, screws), this gets on."""
-    r, x = balance.r, balance.x
+    x = balance.x
     for _ in range(DAMPED_TRIALS):
         pivots = balance.eliminate(0.0, method.damping)
         if pivots.singular < 0 and pivots.negative == 0:
-            turn, _ = balance.solve(r, x)
-            slope = float(r @ x)
+            turn, _ = balance.descend()
+            slope = balance.gain(x, 1.0)
             if turn <= LARGEST_TURN:
                 balance.place_trial(x, 1.0)
                 change, noise = balance.change(x, 1.0)
-                if change <= -ARMIJO * slope or slope <= noise:
+                if change <= -ARMIJO * abs(slope) or 0.0 <= slope <= noise:
                     balance.accept()
                     balance.weigh()
                     method.damping *= LESS if change <= -GOOD * slope else 1.0

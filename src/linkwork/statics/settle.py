@@ -28,6 +28,7 @@ from linkwork.statics.elimination.workspace import WRENCH, Acting
 from linkwork.statics.gradients import SettleGradients, settle_gradients
 from linkwork.statics.hanging import closed_at, hang, hang_slack
 from linkwork.statics.in_field import FieldRest, settle_in_field
+from linkwork.statics.limits import refuse_beyond
 from linkwork.statics.loads import gather, has_potential
 from linkwork.statics.newton import Outcome, settle_tree
 from linkwork.statics.standing import FAR, SHORT, Standing
@@ -59,6 +60,7 @@ class SettleReport(NamedTuple):
     saddles_left: int  # unstable equilibria met and left on the way
     gap: float  # largest gap of a loop [rad or m]
     reactions: FloatArray  # (loops, 6) wrench [n; f] on body b, in the loop's frame in b, at its origin [N·m, N]
+    limits: FloatArray  # (nv,) efforts of joint limits on what they hold [N·m or N]
     history: FloatArray  # (steps,) unbalanced part before every step
 
     def __str__(self) -> str:
@@ -191,8 +193,9 @@ def settle(
     leave_saddles: go on from unstable equilibria (a straight column under more than its buckling load), where a tree is
     exactly balanced and yet not at a minimum of the energy. Under loads without a potential (torques, wrenches that turn
     with their body, efforts on ball joints) there is no energy to fall, and the equilibrium found is kept.
-    Open loops are closed first, from the shape in which the linkage hangs without them. Dampers do not act at rest; joint
-    limits are not looked at.
+    Open loops are closed first, from the shape in which the linkage hangs without them. Dampers do not act at rest. Joints
+    of open trees are held at limits that they are pushed against (`report.limits`); with loops, water or a field a rest
+    beyond a limit is refused.
     Raises StateError where nothing holds the linkage, where loops cannot be closed, or where no equilibrium is found (in a
     field its `best` is the `FieldRest` that was reached).
     Cost: O(n) per sweep, and O(p n) more for p loop constraints; some ten sweeps from a smooth start, whatever n.
@@ -207,18 +210,24 @@ def settle(
     if field is not None:
         if effort is not None or wrenches is not None or loads is not None or water is not None:
             raise StateError("settle takes a field, or efforts, wrenches, loads and water; not both.")
-        return settle_in_field(model, field, np.array(q, dtype=float), limit, most)
+        at_rest = settle_in_field(model, field, np.array(q, dtype=float), limit, most)
+        refuse_beyond(model, at_rest.state.q, "in a field")
+        return at_rest
     acting = gather(model, effort, wrenches, loads)
     if water is not None and model.nv > 0:
-        return replace(_in_water(model, acting, q, water, limit, most), water=water)
+        wet = replace(_in_water(model, acting, q, water, limit, most), water=water)
+        refuse_beyond(model, wet.state.q, "in water")
+        return wet
     if model.nv == 0:
         balance = Balance(model, acting, q)
         return _settled(balance, None, settle_tree(balance, limit, most, False), 0)
     if not model.loops:
-        balance = Balance(model, acting, q)
+        balance = Balance(model, acting, q, limits=True)
         leave = leave_saddles and has_potential(model, acting)
         return _settled(balance, None, settle_tree(balance, limit, most, leave), 0)
-    return _closed(model, acting, q, limit, most, leave_saddles and has_potential(model, acting))
+    closed = _closed(model, acting, q, limit, most, leave_saddles and has_potential(model, acting))
+    refuse_beyond(model, closed.state.q, "with loops")
+    return closed
 
 
 def _closed(model: Model, acting: Acting, q: FloatArray, limit: float, most: int, leave: bool) -> Settled:
@@ -349,6 +358,7 @@ def _settled(balance: Balance, closed: ClosedBalance | None, outcome: Outcome, s
         saddles_left=outcome.progress.saddles_left,
         gap=0.0 if closed is None else float(np.abs(closed.system.gap).max(initial=0.0)),
         reactions=np.zeros((0, 6)) if closed is None else closed.system.reactions(closed.force),
+        limits=np.zeros(balance.model.nv) if balance.stops is None else balance.stops.effort.copy(),
         history=np.array(outcome.progress.history),
     )
     acting = balance.acting
