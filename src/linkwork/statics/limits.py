@@ -70,6 +70,6 @@ def refuse_beyond(model: Model, q: FloatArray, where: str) -> None:
         joint = model.joint_names[model.joint_of(int(stops.v[k]))]
         raise StateError(
             f"model '{model.name}' would rest with joint '{joint}' at {q[stops.q[k]]:.6g}, beyond its limits "
-            f"({stops.lower[k]:g}, {stops.upper[k]:g}). Joints are held at limits in open trees without water and field, not "
+            f"({stops.lower[k]:g}, {stops.upper[k]:g}). Limits hold joints of open trees without water and field, not "
             f"{where}: run the dynamics with damping, or give the joint a stiff spring in the place of its limit."
         )
