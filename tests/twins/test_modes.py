@@ -141,6 +141,28 @@ def test_modes_of_random_rods_are_those_of_dense_matrices(seed):
             assert (found.unstable == 0) == rest.stable
 
 
+@pytest.mark.parametrize("by", ["joint", "loads"])
+def test_a_shaft_of_hinges_rolls_on_a_spring(by):
+    """Its roll is real where something else than its pieces resists it."""
+    linkage = lw.Linkage("shaft", gravity=(0.0, 0.0, 0.0))
+    spring = 2.0 if by == "joint" else 0.0
+    linkage.add_body(
+        "chuck", "world", lw.Revolute((1, 0, 0), stiffness=spring), lw.Pose(), lw.Inertia.sphere(1e-6, 1e-3)
+    )
+    rod = lw.rod(1.0, 10, EI=50.0, GJ=1.0, mass_per_length=1.0, radius=0.02, joints="hinges")
+    rod.attach_to(linkage, start=("chuck", lw.Clamped(), lw.Pose()))
+    model = linkage.compile()
+    loads = lw.Loads(model)
+    if by == "loads":
+        for side in (1.0, -1.0):  # both pull outwards: together 2 k r² where they are slack at the radius r
+            loads.apply_spring("chuck", target=(0.0, 0.1 * side, 0.0), stiffness=100.0, at=(0.0, 0.1 * side, 0.0))
+    found = lw.modes(model, model.neutral(), 6, loads=loads)
+    roll = found.roll > 0.5
+    assert found.left_out == 0
+    expected = np.sqrt(2.0 / (0.5 * 0.02**2)) / (2.0 * np.pi)
+    assert found.frequencies[roll] == pytest.approx([expected], rel=0.01)  # of round sections, and the chuck
+
+
 @pytest.mark.parametrize(("joints", "root"), [("ball", "rod_5"), ("hinges", "rod_5"), ("hinges", "rod_10")])
 def test_modes_are_named_alike_from_any_root(joints, root):
     rod = lw.rod(1.0, 10, EI=1.0, GJ=0.7, mass_per_length=1.0, radius=0.02, joints=joints, gravity=(0, 0, 0))

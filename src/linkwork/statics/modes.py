@@ -148,7 +148,8 @@ def _lowest(standing: Standing, wanted: int, free: int, highest: float | None) -
 def _listed(standing: Standing, found: Found) -> Modes:
     """Eigenvalues as modes, zero where efforts that are left or rounding may have made them, without rolls of the mesh."""
     pieces = RodPieces(standing.model)
-    motions = [pieces.in_mode(standing.balance.place, shape) for shape in found.shapes]
+    place, acting = standing.balance.place, standing.balance.acting
+    motions = [pieces.in_mode(place, acting, *mode) for mode in zip(found.shapes, found.values, strict=True)]
     little = np.array([max(found.little, standing.rounding * motion.turn2) for motion in motions])
     values = np.where(np.abs(found.values) <= little, 0.0, found.values)
     level = float(little[values == 0.0].max(initial=0.0))
