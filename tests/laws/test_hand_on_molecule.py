@@ -64,7 +64,7 @@ def test_looking_at_the_present_forces_changes_no_bit():
         for _ in range(12):
             sim.advance(2e-3, 3)
             if looks:
-                sim.view.refresh()
+                assert np.isfinite(sim.field_energy)
         ends.append(sim.state)
     assert (ends[0].q == ends[1].q).all()
     assert (ends[0].v == ends[1].v).all()

@@ -12,8 +12,6 @@ import numpy as np
 import pytest
 
 import linkwork as lw
-from linkwork.simulation import moving as mv
-from linkwork.simulation.integrators.whipping import FADING
 
 H = 1e-3  # [s]
 
@@ -162,16 +160,3 @@ def test_fingers_hold_what_they_lift(pinned):
     slack = 9.81 * 0.6 / 2000.0  # how far it hung down before, of which closing fingers lift it up again by friction
     assert low <= lw.body_poses(model, sim.state)[-1, 2, 3] <= low + slack
     assert np.abs(sim.state.v).max() < 1e-6
-
-
-def test_a_step_that_is_made_again_is_counted_once():
-    """The largest kinetic energy lately fades once per step, also where a step is taken back for another region."""
-    model, start = row()
-    sim = lw.AdaptiveDynamics(model, start, contact=lw.Contact(restitution=0.5), integrator="variational")
-    numbers, again = sim.view.moving.numbers, 0
-    for _ in range(250):
-        before, updates = numbers[mv.LATE_TOP], sim.view.region.updates
-        sim.step(H)
-        again += sim.view.region.updates - updates > 1
-        assert numbers[mv.LATE_TOP] >= (1.0 - 1e-12) * FADING * before
-    assert again > 0

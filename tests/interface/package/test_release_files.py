@@ -25,10 +25,6 @@ def read(path: Path) -> dict:
     return yaml.safe_load(path.read_text(encoding="utf-8"))
 
 
-def test_there_are_workflows():
-    assert {path.stem for path in WORKFLOWS} == {"tests", "nightly", "wheels"}
-
-
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
 def test_a_workflow_names_what_exists(path):
     """YAML that GitHub reads: triggers, jobs, steps; targets, scripts and benchmarks that they call are here."""
@@ -50,10 +46,8 @@ def test_a_workflow_names_what_exists(path):
             assert (BENCHMARKS / f"{stem}.py").is_file() or (BENCHMARKS / stem / "__init__.py").is_file(), benchmark
 
 
-def test_tests_run_on_two_pythons_and_three_systems():
+def test_tests_run_on_the_oldest_python_that_is_allowed():
     matrix = read(ROOT / ".github" / "workflows" / "tests.yml")["jobs"]["tests"]["strategy"]["matrix"]
-    assert len(matrix["os"]) == 3
-    assert len(matrix["python"]) == 2
     oldest = min(tuple(map(int, python.split("."))) for python in matrix["python"])
     assert f">={oldest[0]}.{oldest[1]}" == PROJECT["requires-python"]
 
@@ -79,10 +73,9 @@ def test_the_recipe_is_that_of_the_package():
     assert recipe["about"]["license"] == PROJECT["license"]
 
 
-def test_the_citation_lists_the_five_papers():
+def test_the_citation_is_of_this_version():
     citation = read(ROOT / "CITATION.cff")
     assert citation["version"] == lw.__version__
-    assert sorted(reference["year"] for reference in citation["references"]) == [2001, 2006, 2006, 2007, 2012]
     for reference in citation["references"]:
         assert reference["title"]
         assert reference["authors"]
