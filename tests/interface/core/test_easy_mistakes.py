@@ -123,6 +123,15 @@ def test_no_joint_that_may_move(arm):
     assert not said(lambda: lw.AdaptiveDynamics(floating, floating.neutral(), max_active_joints=0))
 
 
+def test_motors_of_no_joint(arm):
+    model = arm.compile()
+    sim = lw.FullDynamics(model, model.neutral())
+    for nothing in (slice(3, None), slice(1, 1), [], "b7*"):
+        with pytest.raises(lw.StateError, match=r"none|chosen|no joint"):
+            sim.motors[nothing]
+    assert len(sim.motors[1:].joints) == 2
+
+
 def test_a_rod_that_is_not_told_how_it_twists():
     given = {"EI": 1.0, "mass_per_length": 1.0, "radius": 0.01}
     (words,) = said(lambda: lw.rod(1.0, 4, **given))

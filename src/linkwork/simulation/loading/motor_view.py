@@ -81,6 +81,10 @@ class Motors(TakesTurns):
         if isinstance(which, str):
             return Motors(self._sim, self._bodies[self._find(which)])
         if isinstance(which, slice):
+            if self._bodies.size and not self._bodies[which].size:
+                raise StateError(
+                    f"motors {shown(which)} are none: there are {self._bodies.size} joints to choose from."
+                )
             return Motors(self._sim, self._bodies[which])
         if isinstance(which, list | tuple) and which and all(isinstance(x, str) for x in which):
             found = sorted({k for name in which for k in self._find(name)})
