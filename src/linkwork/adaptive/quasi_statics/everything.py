@@ -1,6 +1,6 @@
 """Solves that compute every joint: where most joints matter, `aba` finds them all in less time than a tree of nodes does.
 
-A joint in an adaptive solve costs about as much as four in `aba`. Where solve after solve would have cost less by `aba`,
+A joint in an adaptive solve costs as much as two to four in `aba`. Where solve after solve would have cost less by `aba`,
 everything is opened, and `aba` solves in the place of the tree, from the poses and efforts that the tree keeps
 of each joint; nothing is hidden then. Coefficients of nodes are left behind, marked as those of any node that moved. From
 time to time the accelerations say how many nodes would be open; when these are few, the others close, and the tree goes
@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from linkwork.adaptive import workspace as ws
-from linkwork.adaptive.measures import CLOSE_FRACTION, is_summed, squared_limit
+from linkwork.adaptive.measures import is_summed, squared_limit
 from linkwork.adaptive.nodes import carries_joint, copy_joint, refresh_joint
 from linkwork.adaptive.quasi_statics.limits import stop_at_limits
 from linkwork.adaptive.workspace import (
@@ -35,7 +35,6 @@ from linkwork.dynamics.dca.nodes import H_F, H_P, H_R
 from linkwork.model.kernels.joint_kernels import joint_integrate
 from linkwork.model.layout import DOF, HELICAL, INERTIA, KIND, PARENT, Q, V
 from linkwork.simulation.loading.accelerate import load_wrench
-from linkwork.simulation.protocol import ADAPTIVE_COST
 from linkwork.spatial.inertia import rigid_as_articulated
 from linkwork.spatial.memory import add_to6, load3, load6, load9, load10, store3, store6, store9
 from linkwork.spatial.vectors import ZERO6, compose_pose, scale6
@@ -52,9 +51,9 @@ BEYOND_CACHES, FAR_BEYOND = 2048, 16_384  # joints of a linkage whose nodes lie 
 # Of a joint in a solve of the tree then, and of a node on the frontier, whose factor is read: in joints of `aba`. By least
 # squares over chains and millipedes of 10,000 joints with 800 to 1,200 computed and 460 to 1,090 nodes on the frontier; and
 # over chains, molecules and millipedes of 100,000 with 300 to 63,000 computed and 300 to 12,000 there, all within 12 %.
+JOINT_NEAR = 3.3  # within the caches: 2.0 to 2.5 on a processor with wide registers, 3.2 to 4 on another
 JOINT_THERE, FRONTIER_THERE = 3.0, 8.0
 JOINT_FAR, FRONTIER_FAR = 4.3, 12.4
-CHEAP = 0.8  # what the tree may be expected to cost, of a full solve, to go on with it
 LEAST_SUM = 2.0**-900  # squares below lose digits: such loads are the tree's, which measures in a smaller unit
 
 
@@ -223,7 +222,7 @@ def cost_by_tree(computed, frontier, joints):
         return JOINT_FAR * computed + FRONTIER_FAR * frontier
     if joints > BEYOND_CACHES:
         return JOINT_THERE * computed + FRONTIER_THERE * frontier
-    return 1.0 * ADAPTIVE_COST * computed
+    return JOINT_NEAR * computed
 
 
 @inlined
@@ -296,7 +295,7 @@ def close_if_cheap(table, measure, tolerance):
             child = plan.nodes[node, side]
             if child >= 0:
                 run.value[node] += run.value[child]
-    limit = squared_limit(measure, run, CLOSE_FRACTION * tolerance)
+    limit = squared_limit(measure, run, tolerance)
     c = coefficients_of(table)
     needed, frontier = needed_nodes(plan, c, run, limit)
     if is_summed(measure):  # the limit is shared by the nodes below the open ones, about as many as these
@@ -305,7 +304,7 @@ def close_if_cheap(table, measure, tolerance):
             limit = shared / (1.0 + needed)
             needed, frontier = needed_nodes(plan, c, run, limit)
     joints = mechanism.tree.shape[0]
-    if cost_by_tree(needed, frontier, joints) > CHEAP * joints and not is_tiny:
+    if cost_by_tree(needed, frontier, joints) > joints and not is_tiny:
         if counts[WAIT] < USUAL_WAIT:  # asking costs a part of a solve
             counts[WAIT] *= 2
         return
