@@ -195,6 +195,28 @@ def test_rolling_in_a_current_is_no_instability(current):
     assert (found.roll[1:] < 1e-3).all()
 
 
+@pytest.mark.parametrize("joints", ["ball", "hinges"])
+@pytest.mark.parametrize("seed", range(10))
+def test_few_modes_of_hanging_cables_are_found_and_agree_with_settling(seed, joints):
+    """Of any length, sag and number of pieces, balls in a current too; hinges may stand where the mesh holds them least."""
+    rng = np.random.default_rng(seed)
+    length = float(rng.uniform(5.0, 300.0))
+    span, n = length * float(rng.uniform(0.5, 0.95)), int(rng.integers(10, 150))
+    EI = 1.4 * 9.81 * length**3 * 10.0 ** float(rng.uniform(-7.0, -4.0))
+    cable = lw.rod(length, n, EI=EI, GJ=EI, mass_per_length=1.4, radius=0.0095, joints=joints)
+    cable.attach_world("start", lw.Pinned(), at=lw.Pose(rpy=(0.0, 0.8, 0.0)))
+    cable.attach_world("end", lw.Pinned(), at=(span, 0.0, 0.0))
+    model = cable.compile()
+    water = lw.Water(surface=500.0, current=(0.3, 0.2, 0.0)) if seed % 2 and joints == "ball" else None
+    rest = lw.settle(model, model.neutral(), water=water)
+    for count in (1, 2, 4):
+        found = lw.modes(model, rest.state, count, water=water)
+        assert found.frequencies.size == count
+        assert found.unstable == rest.unstable_modes
+        assert (found.rates2 < 0.0).sum() == min(found.unstable, count)
+        assert ((found.rates2 == 0.0) == (found.roll > 0.5))[: count if joints == "ball" else 0].all()
+
+
 @pytest.mark.parametrize("sides", [1, 5, 8, 19])
 @pytest.mark.parametrize("base", [None, lw.Free()])
 def test_several_right_sides_are_solved_as_each_alone(make_tree, rng, sides, base):

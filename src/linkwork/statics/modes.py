@@ -36,7 +36,7 @@ MOST_VECTORS = 400
 FEW_VECTORS = 40  # and six per mode, where all joints have springs: with them the shift is zero
 BRACKETS = 200  # doublings and halvings until the shift above the modes is found
 APART = 1e-6  # part of an eigenvalue above which the next counts as another
-BELOW_ZERO = 1e-3  # shift of floating and unstable linkages, as a part of the highest mode asked for
+BELOW_ZERO = 1e-2  # shift of linkages whose joints have no springs, as a part of the highest mode asked for
 ALMOST = 1e-12
 ALMOST_FREE = 1e-5  # part of the highest mode below which one in a field counts as free: differences see no less
 
@@ -152,9 +152,11 @@ def _listed(standing: Standing, found: Found) -> Modes:
     motions = [pieces.in_mode(place, acting, *mode) for mode in zip(found.shapes, found.values, strict=True)]
     little = np.array([max(found.little, standing.rounding * motion.turn2) for motion in motions])
     values = np.where(np.abs(found.values) <= little, 0.0, found.values)
-    level = float(little[values == 0.0].max(initial=0.0))
-    unstable = standing.factor(-level) + int(((values < 0.0) & (values > -level)).sum())
-    kept = [k for k, motion in enumerate(motions) if not (values[k] > 0.0 and motion.is_of_mesh)]
+    falling, unstable = np.flatnonzero(values < 0.0).tolist(), standing.unstable()
+    held = sorted(falling, key=lambda k: motions[k].turn2)[min(unstable, len(falling)) :]  # settling resists rotations
+    of_mesh = [motion.is_of_mesh and (values[k] > 0.0 or k in held) for k, motion in enumerate(motions)]
+    values[held] = 0.0
+    kept = [k for k, is_of_mesh in enumerate(of_mesh) if not is_of_mesh]
     roots = np.sign(values) * np.sqrt(np.abs(values)) / (2.0 * math.pi)
     return Modes(
         roots[kept],

@@ -64,7 +64,7 @@ class RodPieces:
             swing = np.cross(rate, self.middle)
             turns = np.einsum("ij,ijk,ik->i", rate, self.moments, rate) - self.mass * _dot(swing, swing)
             held = float(self.springs @ x**2) + _by_loads(acting, twist)  # what others than the rods resist with
-            of_mesh = float(turns[self.stiff].sum()) > MOSTLY and not held > MOSTLY * rate2
+            of_mesh = float(turns[self.stiff].sum()) > MOSTLY and not held > MOSTLY * abs(rate2)
         return Motion(
             turn * turn,
             float(self.about_axis @ about**2),

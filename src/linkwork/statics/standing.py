@@ -14,7 +14,7 @@ from linkwork.dynamics.inputs import refuse_couplings
 from linkwork.errors import StateError
 from linkwork.loops.system import loop_plan
 from linkwork.model.model import Model
-from linkwork.statics.balance import Balance
+from linkwork.statics.balance import SOFTEN, Balance
 from linkwork.statics.constrained import LEAST_SOFTEN, ClosedBalance, Saddle
 from linkwork.statics.elimination.workspace import Acting
 from linkwork.statics.hanging import Slack
@@ -51,6 +51,7 @@ class Standing:
         self.balance = Balance(model, acting, q) if slack is None else slack.balance
         if added is not None:
             self.balance.work = self.balance.work._replace(added=added)
+        self._soften = LEAST_SOFTEN if model.loops or added is not None else SOFTEN
         self.closed: ClosedBalance | None = None
         self._saddle: Saddle | None = None
         self.went_far = False  # whether `seek` ended because an equilibrium close by was not found
@@ -153,6 +154,14 @@ class Standing:
                     closed.force = force
                 self.move(q)
                 return
+
+    def unstable(self) -> int:
+        """Directions in which the energy falls, as settling counts them: what it resists at least counts as held."""
+        pivots = self.balance.eliminate(0.0, 0.0, self._soften)
+        if self.closed is None:
+            return pivots.negative
+        values = self.closed.saddle().values
+        return pivots.negative + int((values > 0.0).sum()) - values.size
 
     @property
     def rounding(self) -> float:
