@@ -136,7 +136,7 @@ def rod_forces_in_fluid(
     time: float = 0.0,
 ) -> RodForces:
     """`rod_forces`, with what a fluid does to a clamped first piece in `start_force`."""
-    found = rod_forces(model, state, reactions, name, loops)
+    found = rod_forces(model, state, reactions, name, loops=loops)
     if water is None:
         return found
     on_piece = force_on_clamped_piece(model, water, find_rod(model, name), state, time)

@@ -137,7 +137,8 @@ def without_encoding(source: str) -> list[int]:
         if is_method and name in {"read_text", "write_text"} and "encoding" not in keys:
             lines.append(node.lineno)
         if name == "open" and owner in {"", "io", "gzip", "bz2"} and "encoding" not in keys:
-            modes = [x.value for x in [*node.args, *(k.value for k in node.keywords)] if isinstance(x, ast.Constant)]
+            given = [*node.args[1:2], *(key.value for key in node.keywords if key.arg == "mode")]
+            modes = [x.value for mode in given for x in ast.walk(mode) if isinstance(x, ast.Constant)]
             binary = owner in {"gzip", "bz2"} or any(isinstance(mode, str) and "b" in mode for mode in modes)
             if isinstance(node.func, ast.Name) and not binary:
                 lines.append(node.lineno)

@@ -64,7 +64,7 @@ def find_rod(model: Model, name: str | None) -> RodOn:
 
 
 def rod_forces(
-    model: Model, state: State, reactions: FloatArray, name: str | None = None, loops: FloatArray | None = None
+    model: Model, state: State, reactions: FloatArray, name: str | None = None, *, loops: FloatArray | None = None
 ) -> RodForces:
     """Internal forces of a rod at a state, from the wrenches that joints pass to the bodies they carry.
 
