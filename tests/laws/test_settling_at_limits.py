@@ -6,6 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+import scipy.optimize
 
 import linkwork as lw
 
@@ -39,7 +40,8 @@ def unbalanced(model, rest):
 def hanging_arm(limits) -> lw.Model:
     linkage = lw.Linkage("arm")
     inertia = lw.Inertia(1.0, (0.5, 0.0, 0.0), (0.1, 0.1, 0.1))
-    linkage.add_body("arm", joint=lw.Revolute((0, 1, 0), limits=limits), inertia=inertia)
+    shapes = [lw.Sphere(0.01)]
+    linkage.add_body("arm", joint=lw.Revolute((0, 1, 0), limits=limits), inertia=inertia, shapes=shapes)
     return linkage.compile()
 
 
@@ -113,15 +115,52 @@ def test_gradients_hold_what_limits_hold():
     assert weights @ change == pytest.approx(gradient @ effort, rel=1e-5)  # differences over 1e-4: squares are 1e-8
 
 
-def test_closed_chains_do_not_rest_beyond_a_limit():
-    """A limit that the rest keeps is no matter; one that it would break is named."""
-    for limits, is_kept in (((-2.0, 2.0), True), ((-0.2, 0.2), False)):
-        linkage = lw.library.four_bar()
-        rocker = linkage["rocker"].joint
-        linkage.edit_body("rocker", joint=dataclasses.replace(rocker, limits=limits))
-        model = linkage.compile()
-        if is_kept:
-            assert abs(lw.settle(model, model.neutral()).state.q[2]) < 2.0
-        else:
-            with pytest.raises(lw.StateError, match=r"joint 'rocker' at .* beyond its limits"):
-                lw.settle(model, model.neutral())
+@pytest.mark.parametrize("limits", [(-2.0, 2.0), (-0.2, 0.2), (-0.3, 0.1)])
+def test_a_closed_chain_rests_at_the_limit_of_one_of_its_joints(limits):
+    """With the limit's effort `constrained_dynamics` does not move it; a limit that the rest keeps is no matter."""
+    linkage = lw.library.four_bar()
+    linkage.edit_body("rocker", joint=dataclasses.replace(linkage["rocker"].joint, limits=limits))
+    model = linkage.compile()
+    rest = lw.settle(model, model.neutral())
+    assert rest.stable
+    assert rest.report.gap < 1e-12
+    pushes = rest.report.limits
+    assert rest.state.q[2] == limits[1] if limits[1] < 1.0 else not pushes.any()
+    assert pushes[2] <= 0.0
+    still = lw.constrained_dynamics(model, rest.state, pushes).acceleration
+    falling = lw.constrained_dynamics(model, model.neutral()).acceleration
+    assert np.abs(still).max() <= 1e-8 * np.abs(falling).max()
+    if pushes.any():
+        with pytest.raises(lw.StateError, match="at joint limits are not known"):
+            rest.backward(np.ones(3))
+
+
+def test_an_arch_stands_on_the_limits_of_its_joints():
+    """A chain of twelve links between two pins, begun above them: it bends down until its joints stop it."""
+    n, span = 12, 0.6
+    linkage = lw.Linkage("arch")
+    bar = lw.Inertia.box(1.0 / n, (1.0 / n, 0.004, 0.004)).at(lw.Pose((0.5 / n, 0, 0)))
+    for k in range(n):
+        joint = lw.Revolute((0, 1, 0), limits=None if k == 0 else (-0.6, 0.6))
+        parent, where = ("world", lw.Pose()) if k == 0 else (f"link_{k - 1}", lw.Pose((1.0 / n, 0, 0)))
+        linkage.add_body(f"link_{k}", parent, joint, where, bar)
+    ends = lw.Pose((span, 0, 0)), lw.Pose((1.0 / n, 0, 0))
+    linkage.add_loop(lw.Revolute((0, 1, 0)), "world", f"link_{n - 1}", ends, name="end")
+    model = linkage.compile()
+    along = np.linspace(-1.0, 1.0, n)
+    bend = scipy.optimize.brentq(lambda c: np.cos(c * along).mean() - span, 1e-3, 3.0)
+    rest = lw.settle(model, model.state(np.diff(bend * along, prepend=0.0)))
+    q, pushes = rest.state.q, rest.report.limits
+    assert (np.abs(q[1:]) <= 0.6).all()
+    assert np.count_nonzero(pushes) >= 8
+    assert (q[1:] * pushes[1:] <= 0.0).all()
+    assert (np.abs(q[pushes != 0.0]) == 0.6).all()
+    still = lw.constrained_dynamics(model, rest.state, pushes).acceleration
+    falling = lw.constrained_dynamics(model, rest.state).acceleration
+    assert np.abs(still).max() <= 1e-7 * np.abs(falling).max()  # settled to 1e-10 of the loads; light links answer them
+
+
+def test_limits_that_would_be_passed_in_water_are_named():
+    model = hanging_arm((-0.2, 0.2))
+    with pytest.raises(lw.StateError, match=r"joint 'arm' at .* beyond its limits"):
+        lw.settle(model, model.neutral(), water=lw.air())

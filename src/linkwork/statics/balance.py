@@ -210,6 +210,8 @@ class Balance:
     def advance_trial(self, x: FloatArray) -> None:
         """Moves `trial` on by x."""
         move_coordinates(self.arrays.tree, self.trial.q, x, 1.0, self._moved)
+        if self.stops is not None:
+            self._moved[:] = self.stops.within(self._moved)
         self.set_trial(self._moved)
 
     def extent(self, x: FloatArray) -> tuple[float, float]:

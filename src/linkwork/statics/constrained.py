@@ -156,6 +156,9 @@ def settle_closed(
             blend = 0.0
         blend, saddle, unstable = _eliminate(closed, blend, done.history[-1], is_there)
         step, x = saddle.step(closed.system.gap)
+        while not is_there and balance.stops is not None and balance.stops.block(balance.place.q, x):
+            blend, saddle, unstable = _eliminate(closed, blend, done.history[-1], is_there)
+            step, x = saddle.step(closed.system.gap)
         balance.x = x
         if is_there:
             turn, way = balance.extent(x)
@@ -247,7 +250,7 @@ def _step(
             change, noise = balance.change(x, scale, closed.loads)
             change -= float(new_force @ (system.gap - closed.system.gap))
             noise += float(np.abs(new_force) @ np.abs(system.gap))
-            if change <= -newton.ARMIJO * scale * slope or scale * slope <= noise:
+            if change <= -newton.ARMIJO * abs(balance.gain(x, scale)) or scale * slope <= noise:
                 break
         scale *= newton.SHORTEN
         if scale < newton.SHORTEST:

@@ -61,6 +61,11 @@ class Stops:
         return step
 
 
+def is_within(model: Model, q: FloatArray) -> bool:
+    """Whether all coordinates are within their limits."""
+    return bool((Stops(model).within(q) == q).all())
+
+
 def refuse_beyond(model: Model, q: FloatArray, where: str) -> None:
     """Refuses a rest beyond a limit, where limits do not act."""
     stops = Stops(model)
@@ -70,6 +75,6 @@ def refuse_beyond(model: Model, q: FloatArray, where: str) -> None:
         joint = model.joint_names[model.joint_of(int(stops.v[k]))]
         raise StateError(
             f"model '{model.name}' would rest with joint '{joint}' at {q[stops.q[k]]:.6g}, beyond its limits "
-            f"({stops.lower[k]:g}, {stops.upper[k]:g}). Limits hold joints of open trees without water and field, not "
-            f"{where}: run the dynamics with damping, or give the joint a stiff spring in the place of its limit."
+            f"({stops.lower[k]:g}, {stops.upper[k]:g}). Limits hold no joints {where}: run the dynamics with damping, "
+            "or give the joint a stiff spring in the place of its limit."
         )

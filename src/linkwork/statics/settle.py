@@ -28,7 +28,7 @@ from linkwork.statics.elimination.workspace import WRENCH, Acting
 from linkwork.statics.gradients import SettleGradients, settle_gradients
 from linkwork.statics.hanging import closed_at, hang, hang_slack
 from linkwork.statics.in_field import FieldRest, settle_in_field
-from linkwork.statics.limits import refuse_beyond
+from linkwork.statics.limits import is_within, refuse_beyond
 from linkwork.statics.loads import gather, has_potential
 from linkwork.statics.newton import Outcome, settle_tree
 from linkwork.statics.standing import FAR, SHORT, Standing
@@ -97,6 +97,10 @@ class Settled:
         change of a load makes it snap to another, there is no gradient. Cost: O(n), some three sweeps; O(p n) for p loop
         constraints.
         """
+        if self.model.loops and self.report.limits.any():
+            raise StateError(
+                "gradients of closed linkages that rest at joint limits are not known; those of open trees are."
+            )
         return settle_gradients(self.model, self.acting, self.state.q, self.report.reactions, q)
 
     @property
@@ -194,8 +198,7 @@ def settle(
     exactly balanced and yet not at a minimum of the energy. Under loads without a potential (torques, wrenches that turn
     with their body, efforts on ball joints) there is no energy to fall, and the equilibrium found is kept.
     Open loops are closed first, from the shape in which the linkage hangs without them. Dampers do not act at rest. Joints
-    of open trees are held at limits that they are pushed against (`report.limits`); with loops, water or a field a rest
-    beyond a limit is refused.
+    are held at limits that they are pushed against (`report.limits`); in water or a field a rest beyond a limit is refused.
     Raises StateError where nothing holds the linkage, where loops cannot be closed, or where no equilibrium is found (in a
     field its `best` is the `FieldRest` that was reached).
     Cost: O(n) per sweep, and O(p n) more for p loop constraints; some ten sweeps from a smooth start, whatever n.
@@ -225,9 +228,11 @@ def settle(
         balance = Balance(model, acting, q, limits=True)
         leave = leave_saddles and has_potential(model, acting)
         return _settled(balance, None, settle_tree(balance, limit, most, leave), 0)
-    closed = _closed(model, acting, q, limit, most, leave_saddles and has_potential(model, acting))
-    refuse_beyond(model, closed.state.q, "with loops")
-    return closed
+    leave = leave_saddles and has_potential(model, acting)
+    closed = _closed(model, acting, q, limit, most, leave)
+    if is_within(model, closed.state.q):
+        return closed
+    return _downhill(model, acting, closed_at(model, q), limit, most, leave, closed.report.sweeps, limits=True)
 
 
 def _closed(model: Model, acting: Acting, q: FloatArray, limit: float, most: int, leave: bool) -> Settled:
@@ -254,10 +259,10 @@ def _closed(model: Model, acting: Acting, q: FloatArray, limit: float, most: int
 
 
 def _downhill(
-    model: Model, acting: Acting, q: FloatArray, limit: float, most: int, leave: bool, before: int
+    model: Model, acting: Acting, q: FloatArray, limit: float, most: int, leave: bool, before: int, limits: bool = False
 ) -> Settled:
     """At rest with loops, from a closed state, by steps that lower the energy; before: sweeps until then."""
-    balance = Balance(model, acting, q)
+    balance = Balance(model, acting, q, limits)
     closed = ClosedBalance(balance, loop_plan(model))
     return _settled(balance, closed, settle_closed(closed, limit, most, leave), before)
 
