@@ -26,8 +26,16 @@ from numba.core import types
 
 PACKAGE = Path(__file__).parents[1]  # the folder of the package
 NAME = __name__.partition(".")[0]
-# How kernels are compiled: part of each of them, though none names it.
-MACHINERY = ("core/jit.py", "core/compiling.py", "core/views.py", "core/bundles.py", "core/calls.py")
+# How kernels are compiled: part of each of them, though none names it; beside the parts of Numba that are exchanged.
+MACHINERY = (
+    "core.jit",
+    "core.compiling",
+    "core.views",
+    "core.bundles",
+    "core.calls",
+    "algebra.tracing",
+    "algebra.rows",
+)
 
 
 def content_of(kernel: Callable[..., Any], settings: tuple[Any, ...] = ()) -> str:
@@ -49,11 +57,9 @@ def drawn_on(kernel: Callable[..., Any]) -> set[str]:
 @cache
 def machinery() -> str:
     """The digest of the files that decide how anything is compiled."""
-    files = [
-        *MACHINERY,
-        *sorted(f"core/numba_patches/{x.name}" for x in PACKAGE.joinpath("core/numba_patches").glob("*.py")),
-    ]
-    return hashlib.sha256("".join(syntax(PACKAGE / name) for name in files).encode()).hexdigest()
+    files = [PACKAGE.joinpath(*name.split(".")).with_suffix(".py") for name in MACHINERY]
+    files += sorted(PACKAGE.glob("core/numba_patches/*.py"))
+    return hashlib.sha256("".join(map(syntax, files)).encode()).hexdigest()
 
 
 @cache
@@ -94,7 +100,6 @@ class _Walk:
 
     def parts(self, thing: Any) -> Iterator[Any]:
         """What an object is made of; numbers and texts, or objects to go on with."""
-        module = getattr(thing, "__module__", None)
         if hasattr(thing, "py_func"):  # a kernel or a subroutine
             yield thing.targetoptions
             yield thing.py_func
@@ -103,7 +108,9 @@ class _Walk:
         elif isinstance(thing, FunctionType):
             yield f"{thing.__module__}.{thing.__qualname__}"
             if _is_ours(thing.__module__):
-                yield from self.function(thing)
+                yield from self.given(thing)
+                if not _is_machinery(thing.__module__):
+                    yield from self.code(thing)
         elif isinstance(thing, (tuple, list)):
             yield type(thing)
             yield from thing
@@ -124,7 +131,7 @@ class _Walk:
             yield thing.__wrapped__
         elif isinstance(thing, type):
             yield f"{thing.__module__}.{thing.__qualname__}"
-            if _is_ours(module):
+            if _is_ours(thing.__module__) and not _is_machinery(thing.__module__):
                 yield from self.type(thing)
         elif _is_ours(type(thing).__module__):
             yield type(thing)
@@ -135,8 +142,8 @@ class _Walk:
         else:
             yield f"{type(thing).__module__}.{type(thing).__qualname__} {getattr(thing, '__name__', '')}"
 
-    def function(self, function: FunctionType) -> Iterator[Any]:
-        yield from _code(function.__code__, function.__doc__)
+    def given(self, function: FunctionType) -> Iterator[Any]:
+        """What a function was made with."""
         yield function.__defaults__
         yield function.__kwdefaults__
         for cell in function.__closure__ or ():
@@ -144,6 +151,10 @@ class _Walk:
                 yield cell.cell_contents
             except ValueError:  # a name that is not set yet
                 yield "empty"
+
+    def code(self, function: FunctionType) -> Iterator[Any]:
+        """Its bytecode, and what its global names stand for."""
+        yield _code(function.__code__, function.__doc__)
         names = _names(function.__code__)
         for name in names:
             if name in function.__globals__:
@@ -160,6 +171,7 @@ class _Walk:
         elif hasattr(kind, "_fields"):
             hints = get_type_hints(kind, include_extras=True)
             yield [(name, str(hints.get(name))) for name in kind._fields]
+        yield kind.__bases__
         for name, value in sorted(vars(kind).items()):
             if not name.startswith("__") or isinstance(value, FunctionType):
                 yield name
@@ -177,19 +189,29 @@ def _is_ours(module: str | None) -> bool:
     return file is not None and "site-packages" not in file and first not in sys.stdlib_module_names
 
 
+def _is_machinery(module: str) -> bool:
+    name = module.partition(".")[2]
+    return name in MACHINERY or name.startswith("core.numba_patches")
+
+
+@cache
 def _names(code: CodeType) -> tuple[str, ...]:
     """Names that code asks for, with those of functions inside it."""
     inner = [name for value in code.co_consts if isinstance(value, CodeType) for name in _names(value)]
     return tuple(dict.fromkeys([*code.co_names, *inner]))
 
 
-def _code(code: CodeType, doc: str | None = None) -> Iterator[Any]:
+@cache
+def _code(code: CodeType, doc: str | None = None) -> str:
     """Bytecode and its constants without the docstring, names of files and numbers of lines."""
-    yield code.co_code
-    yield (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
-    yield (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags, code.co_exceptiontable)
-    for value in code.co_consts:
-        if isinstance(value, CodeType):
-            yield from _code(value)
-        else:  # None stands where a function has no docstring
-            yield None if isinstance(value, str) and value == doc else value
+    counts = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)
+    names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
+    return repr((code.co_code, code.co_exceptiontable, counts, names, [_constant(x, doc) for x in code.co_consts]))
+
+
+def _constant(value: Any, doc: str | None) -> Any:
+    if isinstance(value, CodeType):
+        return _code(value)
+    if isinstance(value, frozenset):
+        return sorted(map(repr, value))
+    return None if isinstance(value, str) and value == doc else value  # None stands where there is no docstring

@@ -14,49 +14,52 @@ and A - A D⁻¹ A with it, and is written so, since the rounding of the differe
 
 from typing import NamedTuple
 
+from linkwork.algebra.rows import Rows, at
+from linkwork.algebra.spatial import ZERO_INERTIA, ZERO_TWIST, ZERO_WRENCH, Pose, Sym6, Twist, Wrench
 from linkwork.core.bundles import Float1, Float2, Int2
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.core.subnormals import flush_subnormals, restore_mode
-from linkwork.dynamics.joint_solve import move_freedom, move_freedoms, over_pivot, pivots
+from linkwork.dynamics.joint_solve import move_freedom, move_freedoms
 from linkwork.dynamics.linear.small import invert_small
-from linkwork.model.kernels.joint_kernels import body_motion, helical_twist, joint_passive_effort
-from linkwork.model.layout import ARMATURE, DAMPING, DOF, FREE, HELICAL, INERTIA, KIND, PARENT, STIFFNESS, Q, V
-from linkwork.spatial.inertia import (
-    articulated_times_twist,
-    articulated_to_parent,
-    gyroscopic_wrench,
-    rigid_as_articulated,
-    subtract_outer,
-    subtract_product,
-)
-from linkwork.spatial.memory import add_to6, add_to9, load3, load6, load9, load10, store3, store6, store9
-from linkwork.spatial.rotations import dot3, tmatvec3
-from linkwork.spatial.vectors import (
-    ZERO6,
-    add6,
-    angular,
-    cross_motion,
-    dot6,
-    join,
-    linear,
-    scale6,
-    sub6,
-    twist_to_child,
-    wrench_to_parent,
-)
+from linkwork.model.kernels.joint_kernels import helical_twist, joint_moves, joint_passive_effort, turn
+from linkwork.model.layout import ARMATURE, DAMPING, DOF, FREE, HELICAL, STIFFNESS, V
+from linkwork.model.rows import BODY, TREE
+from linkwork.spatial.memory import load6
 
-# Columns of the workspace, one row per body.
-R_, P_, TWIST, BIAS = 0, 9, 12, 18  # pose in the parent, V, c
-IA, IB, IC, PA = 24, 30, 39, 45  # articulated inertia and bias wrench
-U_, DINV, U_SMALL = 51, 57, 58  # of a joint of one degree of freedom
-LOSS = 59  # inertia a joint meets before cancellation over what is left of it: so many times are roundings magnified
-ACCELERATION = 24  # written in the last sweep, when the inertia is no longer needed
-BODY_WORK = 60
 
-# Columns of the workspace for joints of several degrees of freedom, one row per degree of freedom.
-# S and U are rows of six, D⁻¹ takes one row of six for each of its rows.
+class Body(
+    Rows,
+    tree=TREE,
+    body=BODY,
+    work={
+        "X": Pose,  # in the parent
+        "V": Twist,
+        "c": Twist,  # bias of the acceleration
+        "I": Sym6,  # articulated inertia, and what biases it:
+        "p": Wrench,
+        "U": Wrench,  # of a joint of one freedom: I S, 1 / (Sᵀ I S + armature), and what is left of its effort
+        "D": float,
+        "u": float,
+        "loss": float,  # inertia that a joint meets before cancellation over what is left: so much are roundings magnified
+        "a": at("I", Twist),  # acceleration: written in the last sweep, which needs the inertia no longer
+    },
+):
+    """A body and its joint, with what the sweeps leave behind."""
+
+
+class Freedom(Rows, work={"S": Twist, "U": Wrench, "D": Wrench, "u": float}):
+    """One of several freedoms of a joint. D: its row of D⁻¹, of as many numbers as the joint has freedoms."""
+
+
+class External(Rows, wrenches={"F": Wrench}):
+    """A wrench on each body."""
+
+
+# The same columns by number.
+R_, P_, TWIST, BIAS, IA, IB, IC, PA = 0, 9, 12, 18, 24, 30, 39, 45
+U_, DINV, U_SMALL, LOSS, ACCELERATION = 51, 57, 58, 59, 24
 S_D, U_D, D_D, EFFORT_D = 0, 6, 12, 18
-DOF_WORK = 19
+BODY_WORK, DOF_WORK = Body.width["work"], Freedom.width["work"]
 
 OK, SINGULAR, POOR = 0, 1, 2
 SINGULAR_PART = 1e-14
@@ -72,15 +75,6 @@ class Bodies(NamedTuple):
     rest: Float1
 
 
-@inlined
-def rigid_bias_wrench(body, wrenches, i, twist):
-    """p = V x* I V - f_ext"""
-    p = gyroscopic_wrench(load10(body, i, INERTIA), twist)
-    if wrenches.shape[0] > 0:
-        p = sub6(p, load6(wrenches, i, 0))
-    return p
-
-
 @kernel
 def aba(tree, body, screws, dof, rest, gravity, q, v, effort, wrenches, work, dof_work, qdd):
     """Writes the accelerations into `qdd`; returns (OK, -1), (SINGULAR, body), or (POOR, -1) where digits are few."""
@@ -93,6 +87,68 @@ def aba(tree, body, screws, dof, rest, gravity, q, v, effort, wrenches, work, do
     if bad >= 0:
         return SINGULAR, bad
     return (OK if POOR_PART * loss < 1.0 else POOR), -1
+
+
+# ------------------------------------------------------------------------------------------------ velocities root to leaf
+
+
+@inlined
+def velocities_root_to_leaf(m, dof, q, v, effort, wrenches, work, dof_work, is_placed):
+    """m: Bodies, or any bundle with these arrays. is_placed: poses in `work` are those at q."""
+    for i in range(m.tree.shape[0]):
+        prepare_body(m, dof, q, v, effort, wrenches, work, dof_work, i, is_placed)
+
+
+@inlined
+def prepare_body(m, dof, q, v, effort, wrenches, work, dof_work, i, is_placed):
+    """Pose, velocity, inertia and bias of body i, whose parent has them."""
+    bodies = Body(m.tree, m.body, work)
+    b = bodies[i]
+    j, c = b.v, ZERO_TWIST
+    if b.kind == HELICAL:
+        k = b.q
+        if not is_placed:  # a sine and a cosine are most of its motion
+            J = turn(b.screw, q[k])
+            b.X = b.rest @ J
+        tau = -dof[j, DAMPING] * v[j] - dof[j, STIFFNESS] * (q[k] - m.rest[k])
+        b.u = tau + effort[j] if effort.shape[0] > 0 else tau
+        V = v[j] * b.screw.twist()
+    else:
+        V, c = prepare_joint(m, dof, q, v, effort, work, dof_work, i)
+    VJ = V
+    if b.parent >= 0:
+        V = b.X @ bodies[b.parent].V + VJ
+    b.V = V
+    p = V.cross_force(b.inertia @ V)
+    if wrenches.shape[0] > 0:
+        p -= External(wrenches)[i].F
+    begin_body(m.tree, m.body, work, i, c + V.cross(VJ), p)
+
+
+@routine
+def prepare_joint(m, dof, q, v, effort, work, dof_work, i):
+    """Pose and efforts of a joint of several freedoms; returns S q̇ and c_J."""
+    b, freedoms = Body(m.tree, m.body, work)[i], Freedom(dof_work)
+    J, VJ, cJ = joint_moves(m.tree, m.body, m.screws, i, q, v, dof_work[:, S_D : S_D + 6])
+    b.X = b.rest @ J
+    for d in range(b.v, b.v + b.freedoms):
+        freedoms[d].u = effort[d] if effort.shape[0] > 0 else 0.0
+    joint_passive_effort(m.tree, dof, m.rest, i, q, v, dof_work[:, EFFORT_D])
+    return VJ, cJ
+
+
+@inlined
+def begin_body(tree, body, work, i, c, p):
+    """Body i alone: its inertia, the bias c of its acceleration, and p, what acts on it, with a minus.
+
+    With impulses or momenta in the place of forces, and no velocities in c and p, the other two sweeps find changes of
+    velocity.
+    """
+    b = Body(tree, body, work)[i]
+    b.c, b.I, b.p = c, b.inertia.articulated(), p
+
+
+# ------------------------------------------------------------------------------------------------- inertias leaf to root
 
 
 @inlined
@@ -110,166 +166,96 @@ def inertias_leaf_to_root(tree, body, dof, work, dof_work):
 def inertia_to_parent(tree, body, dof, i, work, dof_work):
     """What body i does to its parent; False where its joint resists with no inertia."""
     ok = True
-    if tree[i, KIND] == HELICAL:
+    if Body(tree, body, work)[i].kind == HELICAL:
         ok = inertia_to_parent_1dof(tree, body, dof, i, work)
     else:
-        ok = inertia_to_parent_general(tree, dof, i, work, dof_work)
+        ok = inertia_to_parent_general(tree, body, dof, i, work, dof_work)
     return ok
 
 
 @inlined
-def velocities_root_to_leaf(m, dof, q, v, effort, wrenches, work, dof_work, is_placed):
-    """m: Bodies, or any bundle with these arrays. is_placed: poses in `work` are those at q."""
-    for i in range(m.tree.shape[0]):
-        prepare_body(m, dof, q, v, effort, wrenches, work, dof_work, i, is_placed)
-
-
-@inlined
-def prepare_body(m, dof, q, v, effort, wrenches, work, dof_work, i, is_placed):
-    """Pose, velocity, inertia and bias of body i, whose parent has them."""
-    tree, body, rest = m.tree, m.body, m.rest
-    S, total = dof_work[:, S_D : S_D + 6], dof_work[:, EFFORT_D]
-    parent = tree[i, PARENT]
-    j = tree[i, V]
-    if is_placed and tree[i, KIND] == HELICAL:  # a sine and a cosine are most of its motion
-        R, p, VJ, cJ = load9(work, i, R_), load3(work, i, P_), scale6(v[j], helical_twist(body, i)), ZERO6
-    else:
-        R, p, VJ, cJ = body_motion(tree, body, m.screws, i, q, v, S)
-    if tree[i, KIND] == HELICAL:
-        k = tree[i, Q]
-        tau = -dof[j, DAMPING] * v[j] - dof[j, STIFFNESS] * (q[k] - rest[k])
-        if effort.shape[0] > 0:
-            tau += effort[j]
-        work[i, U_SMALL] = tau
-    else:
-        for d in range(tree[i, DOF]):
-            total[j + d] = effort[j + d] if effort.shape[0] > 0 else 0.0
-        joint_passive_effort(tree, dof, rest, i, q, v, total)
-    twist = VJ
-    if parent >= 0:
-        twist = add6(twist_to_child(R, p, load6(work, parent, TWIST)), VJ)
-    store9(work, i, R_, R)
-    store3(work, i, P_, p)
-    store6(work, i, TWIST, twist)
-    bias = add6(cJ, cross_motion(twist, VJ))
-    begin_body(body, work, i, bias, rigid_bias_wrench(body, wrenches, i, twist))
-
-
-@inlined
-def begin_body(body, work, i, bias, p):
-    """Body i alone: its inertia, the bias c of its acceleration, and p, what acts on it, with a minus.
-
-    With impulses or momenta in the place of forces, and no velocities in c and p, the other two sweeps find changes of
-    velocity.
-    """
-    A, B, C = rigid_as_articulated(load10(body, i, INERTIA))
-    store6(work, i, BIAS, bias)
-    store6(work, i, IA, A)
-    store9(work, i, IB, B)
-    store6(work, i, IC, C)
-    store6(work, i, PA, p)
-
-
-@inlined
-def add_to_parent(work, i, parent, A, B, C, p):
-    R = load9(work, i, R_)
-    r = load3(work, i, P_)
-    A, B, C = articulated_to_parent(R, r, A, B, C)
-    add_to6(work, parent, IA, A)
-    add_to9(work, parent, IB, B)
-    add_to6(work, parent, IC, C)
-    add_to6(work, parent, PA, wrench_to_parent(R, r, p))
-
-
-@inlined
 def inertia_to_parent_1dof(tree, body, dof, i, work):
-    A = load6(work, i, IA)
-    B = load9(work, i, IB)
-    C = load6(work, i, IC)
-    p = load6(work, i, PA)
-    s = helical_twist(body, i)
-    U = articulated_times_twist(A, B, C, s)
-    D = dot6(s, U) + dof[tree[i, V], ARMATURE]
-    # What D would be, at most, for inertia of this size: below rounding of that, the joint resists with nothing.
-    scale = dot3(angular(s), angular(s)) * (A[0] + A[3] + A[5]) + dot3(linear(s), linear(s)) * (C[0] + C[3] + C[5])
-    u = work[i, U_SMALL] - dot6(s, p)
-    d = 1.0 / D
-    store6(work, i, U_, U)
-    work[i, DINV] = d
-    work[i, LOSS] = scale * d
-    work[i, U_SMALL] = u
-    parent = tree[i, PARENT]
-    if parent >= 0:
-        A, B, C = subtract_outer(A, B, C, U, d)
-        p = add6(p, add6(articulated_times_twist(A, B, C, load6(work, i, BIAS)), scale6(d * u, U)))
-        add_to_parent(work, i, parent, A, B, C, p)
-    return SINGULAR_PART * scale < D
+    bodies = Body(tree, body, work)
+    b = bodies[i]
+    I, p, S = b.I, b.p, b.screw.twist()
+    U = I @ S
+    D = S @ U + dof[b.v, ARMATURE]
+    most = I.largest(S)
+    d, u = 1.0 / D, b.u - S @ p
+    b.U, b.D, b.u, b.loss = U, d, u, most * d
+    if b.parent >= 0:
+        I = I.minus(d * U, U)
+        add_to_parent(bodies, i, I, p + I @ b.c + (d * u) * U)
+    return SINGULAR_PART * most < D
+
+
+@inlined
+def add_to_parent(bodies, i, I, p):
+    b = bodies[i]
+    parent = bodies[b.parent]
+    X = b.X
+    parent.I += I.through(X)
+    parent.p += X.T @ p
 
 
 @routine
-def inertia_to_parent_general(tree, dof, i, work, dof_work):
-    A = load6(work, i, IA)
-    B = load9(work, i, IB)
-    C = load6(work, i, IC)
-    p = load6(work, i, PA)
-    j = tree[i, V]
-    nd = tree[i, DOF]
-    S, U, D = factors_of_joints(dof_work)
-    pivots(A, B, C, S, U, D, j, nd)
-    geared = False
-    for d in range(nd):
+def inertia_to_parent_general(tree, body, dof, i, work, dof_work):
+    bodies, freedoms, D = Body(tree, body, work), Freedom(dof_work), dof_work[:, D_D : D_D + 6]
+    b = bodies[i]
+    I, p, j, n = b.I, b.p, b.v, b.freedoms
+    is_geared = False
+    for d in range(n):
+        freedoms[j + d].U = I @ freedoms[j + d].S
+        is_geared = is_geared or dof[j + d, ARMATURE] != 0.0
+    for d in range(n):
+        for e in range(n):
+            D[j + d, e] = freedoms[j + d].S @ freedoms[j + e].U
         D[j + d, d] += dof[j + d, ARMATURE]
-        geared = geared or dof[j + d, ARMATURE] != 0.0
-    if not invert_small(D, j, nd):
+    if not invert_small(D, j, n):
         return False
-    work[i, LOSS] = loss_of_freedoms(A, C, dof_work, j, nd)
-    parent = tree[i, PARENT]
-    if parent >= 0 and nd == 6 and not geared:
-        lift = six_efforts(dof_work, j)
-        if tree[i, KIND] != FREE:
-            lift = lifted_efforts(dof_work, j, nd)
-        add_to6(work, parent, PA, wrench_to_parent(load9(work, i, R_), load3(work, i, P_), lift))
-    rotors_only = tree[i, KIND] == FREE and rotors_are_small(A, C, dof, j)
-    tau = six_efforts(dof_work, j) if rotors_only else ZERO6
-    for d in range(nd):
-        dof_work[j + d, EFFORT_D] -= dot6(load6(dof_work, j + d, S_D), p)  # u
-    if parent >= 0 and (nd < 6 or geared):
-        if rotors_only:
-            A, B, C, p = through_rotors(dof, dof_work, j, nd, load6(work, i, BIAS), tau)
-        else:
-            A, B, C, p = through_joint(A, B, C, p, dof_work, j, nd, load6(work, i, BIAS))
-        add_to_parent(work, i, parent, A, B, C, p)
-    return SINGULAR_PART * work[i, LOSS] < 1.0
-
-
-@inlined
-def loss_of_freedoms(A, C, dof_work, j, nd):
-    """The largest LOSS of a joint's freedoms, each with the others free to move."""
     loss = 0.0
-    for d in range(nd):
-        s = load6(dof_work, j + d, S_D)
-        scale = dot3(angular(s), angular(s)) * (A[0] + A[3] + A[5]) + dot3(linear(s), linear(s)) * (C[0] + C[3] + C[5])
-        loss = max(loss, scale * dof_work[j + d, D_D + d])
-    return loss
+    for d in range(n):  # each with the others free to move
+        loss = max(loss, I.largest(freedoms[j + d].S) * D[j + d, d])
+    b.loss = loss
+    is_free, passes_rotors = b.kind == FREE, False
+    if is_free:
+        turning = dof[j, ARMATURE] + dof[j + 1, ARMATURE] + dof[j + 2, ARMATURE]
+        sliding = dof[j + 3, ARMATURE] + dof[j + 4, ARMATURE] + dof[j + 5, ARMATURE]
+        passes_rotors = turning < I.A.trace() and sliding < I.C.trace()
+    tau = ZERO_WRENCH
+    if n == 6 and (passes_rotors or not is_geared):
+        tau = lifted_efforts(dof_work, j, n) if not is_free else six_efforts(dof_work, j)
+    for d in range(j, j + n):
+        freedoms[d].u -= freedoms[d].S @ p
+    if b.parent >= 0:
+        if n == 6 and not is_geared:
+            bodies[b.parent].p += b.X.T @ tau
+        else:
+            if passes_rotors:
+                I, p = through_rotors(dof, dof_work, j, n, tau)
+            else:
+                for d in range(n):
+                    w = over_pivot(dof_work, j, d, n)
+                    p += freedoms[j + d].u * w
+                    I = I.minus(w, freedoms[j + d].U)
+            add_to_parent(bodies, i, I, p + I @ b.c)
+    return SINGULAR_PART * loss < 1.0
 
 
 @inlined
-def factors_of_joints(dof_work):
-    """S, U and D⁻¹ of joints of several freedoms, as `joint_solve` takes them."""
-    return dof_work[:, S_D : S_D + 6], dof_work[:, U_D : U_D + 6], dof_work[:, D_D : D_D + 6]
+def over_pivot(dof_work, j, d, n):
+    """Row d of D⁻¹ Uᵀ"""
+    freedoms, w = Freedom(dof_work), ZERO_WRENCH
+    for e in range(n):
+        w += dof_work[j + d, D_D + e] * freedoms[j + e].U
+    return w
 
 
 @inlined
 def six_efforts(dof_work, j):
     """τ of a joint of six freedoms."""
-    return (
-        dof_work[j, EFFORT_D],
-        dof_work[j + 1, EFFORT_D],
-        dof_work[j + 2, EFFORT_D],
-        dof_work[j + 3, EFFORT_D],
-        dof_work[j + 4, EFFORT_D],
-        dof_work[j + 5, EFFORT_D],
-    )
+    u = dof_work[:, EFFORT_D]
+    return Wrench(u[j], u[j + 1], u[j + 2], u[j + 3], u[j + 4], u[j + 5])
 
 
 @inlined
@@ -278,54 +264,32 @@ def lifted_efforts(dof_work, j, six):
 
     six: their number, from where it was read: loops of a known length would be written out, 36 times over.
     """
-    _, U, D = factors_of_joints(dof_work)
-    lift = ZERO6
+    freedoms, lift = Freedom(dof_work), ZERO_WRENCH
     for d in range(six):
-        lift = add6(lift, scale6(dof_work[j + d, EFFORT_D], over_pivot(D, U, j, d, six)))
+        lift += freedoms[j + d].u * over_pivot(dof_work, j, d, six)
     return lift
 
 
 @inlined
-def through_joint(A, B, C, p, dof_work, j, nd, bias):
-    """I_a = I - U D⁻¹ Uᵀ, column by column of the symmetric product, and p + I_a c + U D⁻¹ u."""
-    _, U, D = factors_of_joints(dof_work)
-    lift = ZERO6
-    for d in range(nd):
-        w = over_pivot(D, U, j, d, nd)
-        lift = add6(lift, scale6(dof_work[j + d, EFFORT_D], w))
-        A, B, C = subtract_product(A, B, C, w, load6(dof_work, j + d, U_D))
-    return A, B, C, add6(p, add6(articulated_times_twist(A, B, C, bias), lift))
-
-
-@inlined
-def rotors_are_small(A, C, dof, j):
-    turning = dof[j, ARMATURE] + dof[j + 1, ARMATURE] + dof[j + 2, ARMATURE]
-    sliding = dof[j + 3, ARMATURE] + dof[j + 4, ARMATURE] + dof[j + 5, ARMATURE]
-    return turning < A[0] + A[3] + A[5] and sliding < C[0] + C[3] + C[5]
-
-
-@inlined
-def through_rotors(dof, dof_work, j, six, bias, tau):
-    """The same for a free joint, S = 1: I_a = A - A D⁻¹ A, and τ - A D⁻¹ u + I_a c, since p + u = τ."""
-    A = ZERO6
-    B = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    C = ZERO6
-    lift = tau
+def through_rotors(dof, dof_work, j, six, tau):
+    """What a free joint with rotors passes on, S = 1: I_a = A - A D⁻¹ A, and τ - A D⁻¹ u, since p + u = τ."""
+    freedoms, I, p = Freedom(dof_work), ZERO_INERTIA, tau
     for d in range(six):
-        armature = dof[j + d, ARMATURE]
-        row = ZERO6
-        unit = load6(dof_work, j + d, S_D)
+        row, unit, armature = ZERO_WRENCH, Wrench(freedoms[j + d].S.x), dof[j + d, ARMATURE]
         for e in range(six):
-            other = load6(dof_work, j + e, S_D)
-            row = add6(row, scale6(armature * dof_work[j + d, D_D + e] * dof[j + e, ARMATURE], other))
-            lift = sub6(lift, scale6(armature * dof_work[j + d, D_D + e] * dof_work[j + e, EFFORT_D], unit))
-        A, B, C = subtract_product(A, B, C, unit, sub6(row, scale6(armature, unit)))
-    return A, B, C, add6(lift, articulated_times_twist(A, B, C, bias))
+            over = armature * dof_work[j + d, D_D + e]
+            row += (over * dof[j + e, ARMATURE]) * Wrench(freedoms[j + e].S.x)
+            p -= (over * freedoms[j + e].u) * unit
+        I = I.minus(unit, row - armature * unit)
+    return I, p
+
+
+# --------------------------------------------------------------------------------------------- accelerations root to leaf
 
 
 @inlined
 def accelerations_root_to_leaf(tree, body, gravity, work, dof_work, qdd):
-    base = (0.0, 0.0, 0.0, -gravity[0], -gravity[1], -gravity[2])
+    base = Twist(0.0, 0.0, 0.0, -gravity[0], -gravity[1], -gravity[2])
     for i in range(tree.shape[0]):
         accelerate_body(tree, body, base, work, dof_work, qdd, i)
 
@@ -333,19 +297,25 @@ def accelerations_root_to_leaf(tree, body, gravity, work, dof_work, qdd):
 @inlined
 def accelerate_body(tree, body, base, work, dof_work, qdd, i):
     """Accelerations of body i and its joint; base: of the world."""
-    parent = tree[i, PARENT]
-    j = tree[i, V]
-    R = load9(work, i, R_)
-    if parent >= 0:
-        a = twist_to_child(R, load3(work, i, P_), load6(work, parent, ACCELERATION))
+    bodies = Body(tree, body, work)
+    b = bodies[i]
+    a = b.c + (b.X @ bodies[b.parent].a if b.parent >= 0 else b.X @ base)
+    if b.kind == HELICAL:
+        x = b.D * (b.u - b.U @ a)
+        qdd[b.v] = x
+        a += x * b.screw.twist()
     else:
-        a = join((0.0, 0.0, 0.0), tmatvec3(R, (base[3], base[4], base[5])))
-    a = add6(a, load6(work, i, BIAS))
-    if tree[i, KIND] == HELICAL:
-        qdd[j], a = move_one(body, work, i, work[i, U_SMALL], a)
-    else:
-        a = move_several(tree, i, a, dof_work, qdd)
-    store6(work, i, ACCELERATION, a)
+        a = Twist(move_several(tree, i, a.x, dof_work, qdd))
+    b.a = a
+
+
+# ------------------------------------------------------------------------------------------------ one more right side
+
+
+@inlined
+def factors_of_joints(dof_work):
+    """S, U and D⁻¹ of joints of several freedoms, as `joint_solve` takes them."""
+    return dof_work[:, S_D : S_D + 6], dof_work[:, U_D : U_D + 6], dof_work[:, D_D : D_D + 6]
 
 
 @inlined

@@ -83,7 +83,7 @@ def lifted_general(tree, dof, i, right, p, dof_work):
     for d in range(nd):
         dof_work[j + d, EFFORT_D] = right[j + d]
         passes_efforts_only = passes_efforts_only and dof[j + d, ARMATURE] == 0.0
-    efforts = lifted_efforts(dof_work, j, nd) if passes_efforts_only else ZERO6
+    efforts = lifted_efforts(dof_work, j, nd).x if passes_efforts_only else ZERO6
     lift = push_several(tree, i, p, dof_work, dof_work[:, EFFORT_D])
     # p + S⁻ᵀ(r - Sᵀp): what does not reach the parent is not added and taken away again
     return efforts if passes_efforts_only else lift

@@ -6,33 +6,26 @@ R = exp(â q), p = (1 - R) c + l q, S = [a; l + c x a]. A compound joint is a pr
 
 import math
 
+from linkwork.algebra.rows import Rows
+from linkwork.algebra.spatial import IDENTITY, ZERO3, ZERO_TWIST, Pose, Quaternion, Screw, Twist, Vec3
+from linkwork.algebra.tracing import formula
 from linkwork.core.jit import inlined, routine
 from linkwork.model.kernels.ball_spring import ball_spring_pull, inverse_left, is_sprung, three_stiffnesses
 from linkwork.model.layout import (
-    AXIS,
-    CENTER,
     COMPOUND,
     DAMPING,
     DOF,
     FREE,
     HELICAL,
     KIND,
-    POSITION,
-    ROTATION,
-    SCREW,
-    SCREW_AXIS,
-    SCREW_CENTER,
-    SCREW_SLIDE,
-    SLIDE,
     SPHERICAL,
     STIFFNESS,
     Q,
     V,
 )
-from linkwork.spatial.memory import load3, load6, load9, put3, store6, three
+from linkwork.model.rows import BODY, TREE
+from linkwork.spatial.memory import load6, put3, store6, three
 from linkwork.spatial.rotations import (
-    IDENTITY3,
-    ZERO3,
     add3,
     cross3,
     dot3,
@@ -43,25 +36,12 @@ from linkwork.spatial.rotations import (
     quaternion_matrix,
     quaternion_multiply,
     quaternion_normalize,
-    rotation_about,
     scale3,
     sub3,
     tmatvec3,
 )
-from linkwork.spatial.vectors import ZERO6, add6, compose_pose, cross_motion, join, scale6, twist_to_child
 
 SMALL_ANGLE2 = 1e-4  # angle squared, below which three terms of a series are exact to rounding
-
-
-@inlined
-def screw_pose(axis, slide, center, q):
-    R = rotation_about(axis, q)
-    return R, add3(sub3(center, matvec3(R, center)), scale3(q, slide))
-
-
-@inlined
-def screw_twist(axis, slide, center):
-    return join(axis, add3(slide, cross3(center, axis)))
 
 
 @inlined
@@ -77,104 +57,148 @@ def set_quaternion(q, k, value):
     q[k + 3] = value[3]
 
 
+class Joint(Rows, tree=TREE, body=BODY):
+    """A body's joint."""
+
+
+class OfBody(Rows, body=BODY):
+    """A joint whose kind is known."""
+
+
+class ScrewOf(Rows, screws={"screw": Screw}):
+    """A screw of a compound joint."""
+
+
+@inlined
+def turn(screw, q):
+    """Pose that a screw gives at q. Sine and cosine come first: what is read before a call is spilled."""
+    sine, cosine = math.sin(0.5 * q), math.cos(0.5 * q)
+    return screw.pose(q, sine, cosine)
+
+
+@routine
+def joint_at(tree, body, screws, i, q):
+    """Pose of body i in its joint's zero frame."""
+    joint, X = Joint(tree, body)[i], IDENTITY
+    k = joint.q
+    if joint.kind == HELICAL:
+        X = turn(joint.screw, q[k])
+    elif joint.kind == SPHERICAL:
+        X = ball(Quaternion(quaternion_at(q, k)), joint.screw.center)
+    elif joint.kind == FREE:
+        X = Pose(Quaternion(quaternion_at(q, k + 3)).matrix(), Vec3(q[k], q[k + 1], q[k + 2]))
+    elif joint.kind == COMPOUND:
+        for d in range(joint.freedoms):
+            X = X @ turn(ScrewOf(screws)[joint.first_screw + d].screw, q[k + d])
+    return X
+
+
+@formula
+def ball(turned, center):
+    """Pose of a body that turns about a centre."""
+    R = turned.matrix()
+    return Pose(R, center - R @ center)
+
+
+@routine
+def joint_moves(tree, body, screws, i, q, v, S):
+    """Pose of body i in its joint's zero frame, S q̇ and the bias c_J; writes S, a row for each freedom, from v_start on."""
+    joint, X, VJ, cJ = Joint(tree, body)[i], IDENTITY, ZERO_TWIST, ZERO_TWIST
+    j, k = joint.v, joint.q
+    if joint.kind == COMPOUND:
+        for d in range(joint.freedoms):
+            screw = ScrewOf(screws)[joint.first_screw + d].screw
+            Xd = turn(screw, q[k + d])
+            for e in range(d):  # the screws before this one, seen behind it
+                seen = Xd @ Twist(load6(S, j + e, 0))
+                store6(S, j + e, 0, seen.x)
+            store6(S, j + d, 0, screw.twist().x)
+            Vd = v[j + d] * screw.twist()
+            VJ = Xd @ VJ + Vd
+            cJ = Xd @ cJ + VJ.cross(Vd)
+            X = X @ Xd
+    else:
+        X = joint_at(tree, body, screws, i, q)
+        for d in range(joint.freedoms):
+            S_d = column_of(joint, d)
+            store6(S, j + d, 0, S_d.x)
+            VJ += v[j + d] * S_d
+    return X, VJ, cJ
+
+
+@inlined
+def column_of(joint, d):
+    """Column d of a joint whose columns do not change as it moves."""
+    S = joint.screw.twist()
+    if joint.kind != HELICAL:
+        e = Vec3(1.0 if d % 3 == 0 else 0.0, 1.0 if d % 3 == 1 else 0.0, 1.0 if d % 3 == 2 else 0.0)
+        if joint.kind == SPHERICAL:
+            S = Twist(e, joint.screw.center.cross(e))
+        else:
+            S = Twist(e, ZERO3) if d < 3 else Twist(ZERO3, e)
+    return S
+
+
+# ------------------------------------------------------------------------------------------------------- the same in tuples
+
+
+@inlined
+def screw_pose(axis, slide, center, q):
+    X = turn(Screw(axis, slide, center), q)
+    return X.R.x, X.p.x
+
+
+@inlined
+def screw_twist(axis, slide, center):
+    return Screw(axis, slide, center).twist().x
+
+
 @inlined
 def helical_pose(body, i, qi):
     """Pose of body i in its parent when its joint is helical: the hot path, free of branches."""
-    Rj, pj = screw_pose(load3(body, i, AXIS), load3(body, i, SLIDE), load3(body, i, CENTER), qi)
-    return compose_pose(load9(body, i, ROTATION), load3(body, i, POSITION), Rj, pj)
+    b = OfBody(body)[i]
+    J = turn(b.screw, qi)
+    X = b.rest @ J
+    return X.R.x, X.p.x
 
 
 @inlined
 def helical_twist(body, i):
-    return screw_twist(load3(body, i, AXIS), load3(body, i, SLIDE), load3(body, i, CENTER))
+    return OfBody(body)[i].screw.twist().x
 
 
-@routine
+@inlined
 def joint_pose(tree, body, screws, i, q):
     """Pose of body i in its joint's zero frame."""
-    kind = tree[i, KIND]
-    k = tree[i, Q]
-    if kind == HELICAL:
-        return screw_pose(load3(body, i, AXIS), load3(body, i, SLIDE), load3(body, i, CENTER), q[k])
-    if kind == SPHERICAL:
-        R = quaternion_matrix(quaternion_at(q, k))
-        c = load3(body, i, CENTER)
-        return R, sub3(c, matvec3(R, c))
-    if kind == FREE:
-        return quaternion_matrix(quaternion_at(q, k + 3)), three(q, k)
-    R, p = IDENTITY3, ZERO3
-    if kind == COMPOUND:
-        s = tree[i, SCREW]
-        for d in range(tree[i, DOF]):
-            Rs, ps = screw_pose(
-                load3(screws, s + d, SCREW_AXIS),
-                load3(screws, s + d, SCREW_SLIDE),
-                load3(screws, s + d, SCREW_CENTER),
-                q[k + d],
-            )
-            R, p = compose_pose(R, p, Rs, ps)
-    return R, p
+    X = joint_at(tree, body, screws, i, q)
+    return X.R.x, X.p.x
 
 
 @inlined
 def body_pose(tree, body, screws, i, q):
     """Pose of body i in its parent body."""
-    Rj, pj = joint_pose(tree, body, screws, i, q)
-    return compose_pose(load9(body, i, ROTATION), load3(body, i, POSITION), Rj, pj)
+    J = joint_at(tree, body, screws, i, q)
+    X = OfBody(body)[i].rest @ J
+    return X.R.x, X.p.x
 
 
-@routine
+@inlined
 def joint_motion(tree, body, screws, i, q, v, S):
     """Writes the columns of the motion subspace into the rows S[v_start:]; returns S v and the bias c_J, body frame."""
-    kind = tree[i, KIND]
-    j = tree[i, V]
-    if kind == HELICAL:
-        s = helical_twist(body, i)
-        store6(S, j, 0, s)
-        return scale6(v[j], s), ZERO6
-    if kind == SPHERICAL:
-        x, y, z = load3(body, i, CENTER)
-        store6(S, j, 0, (1.0, 0.0, 0.0, 0.0, z, -y))
-        store6(S, j + 1, 0, (0.0, 1.0, 0.0, -z, 0.0, x))
-        store6(S, j + 2, 0, (0.0, 0.0, 1.0, y, -x, 0.0))
-        w = three(v, j)
-        return join(w, cross3((x, y, z), w)), ZERO6
-    if kind == FREE:
-        for d in range(6):
-            for e in range(6):
-                S[j + d, e] = 0.0
-            S[j + d, d] = 1.0
-        return (v[j], v[j + 1], v[j + 2], v[j + 3], v[j + 4], v[j + 5]), ZERO6
-    VJ, cJ = ZERO6, ZERO6
-    if kind == COMPOUND:
-        k = tree[i, Q]
-        first = tree[i, SCREW]
-        for d in range(tree[i, DOF]):
-            a = load3(screws, first + d, SCREW_AXIS)
-            slide = load3(screws, first + d, SCREW_SLIDE)
-            c = load3(screws, first + d, SCREW_CENTER)
-            R, p = screw_pose(a, slide, c, q[k + d])
-            for e in range(d):  # the screws before this one, seen behind it
-                store6(S, j + e, 0, twist_to_child(R, p, load6(S, j + e, 0)))
-            s = screw_twist(a, slide, c)
-            store6(S, j + d, 0, s)
-            Vs = scale6(v[j + d], s)
-            VJ = add6(twist_to_child(R, p, VJ), Vs)
-            cJ = add6(twist_to_child(R, p, cJ), cross_motion(VJ, Vs))
-    return VJ, cJ
+    _, VJ, cJ = joint_moves(tree, body, screws, i, q, v, S)
+    return VJ.x, cJ.x
 
 
 @inlined
 def body_motion(tree, body, screws, i, q, v, S):
     """Pose of body i in its parent, S v and c_J. Rows of S are written only for joints of other kinds than helical."""
-    if tree[i, KIND] == HELICAL:
-        R, p = helical_pose(body, i, q[tree[i, Q]])
-        VJ = scale6(v[tree[i, V]], helical_twist(body, i))
-        cJ = ZERO6
+    b = Joint(tree, body)[i]
+    if b.kind == HELICAL:
+        J, VJ, cJ = turn(b.screw, q[b.q]), v[b.v] * b.screw.twist(), ZERO_TWIST
     else:
-        R, p = body_pose(tree, body, screws, i, q)
-        VJ, cJ = joint_motion(tree, body, screws, i, q, v, S)
-    return R, p, VJ, cJ
+        J, VJ, cJ = joint_moves(tree, body, screws, i, q, v, S)
+    X = b.rest @ J
+    return X.R.x, X.p.x, VJ.x, cJ.x
 
 
 @routine

@@ -38,7 +38,7 @@ def stop_joints(table, stops, at_rest):
         R, p, VJ, _ = body_motion(s.tree, s.body, s.screws, i, s.q, s.v, S)
         store9(s.work, i, R_, R)
         store3(s.work, i, P_, p)
-        begin_body(s.body, s.work, i, scale6(-1.0, VJ) if stops[i] != 0 else ZERO6, ZERO6)
+        begin_body(s.tree, s.body, s.work, i, Twist(scale6(-1.0, VJ) if stops[i] != 0 else ZERO6), ZERO_WRENCH)
         s.work[i, U_SMALL] = 0.0
         for d in range(s.tree[i, V], s.tree[i, V] + s.tree[i, DOF]):
             s.dof_work[d, EFFORT_D] = 0.0

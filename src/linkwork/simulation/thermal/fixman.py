@@ -45,7 +45,7 @@ def log_det_and_slopes(arrays, q, still, none, no_wrenches, work, dof_work, mobi
             ok = inertia_to_parent_1dof(tree, body, dof, i, work)
             total -= math.log(work[i, aba.DINV])
         else:
-            ok = inertia_to_parent_general(tree, dof, i, work, dof_work)
+            ok = inertia_to_parent_general(tree, body, dof, i, work, dof_work)
             total -= log_det_block(dof_work, tree[i, V], tree[i, DOF], scratch)
         if not ok:
             return math.nan

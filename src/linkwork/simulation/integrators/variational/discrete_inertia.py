@@ -42,7 +42,7 @@ def eliminate_inertia(table, h):
     """
     s = moving_of(table)
     for i in range(s.tree.shape[0]):
-        begin_body(s.body, s.work, i, ZERO6, scale6(-h, load6(s.variational_work, i, MISSING)))
+        begin_body(s.tree, s.body, s.work, i, ZERO_TWIST, Wrench(scale6(-h, load6(s.variational_work, i, MISSING))))
         j = s.tree[i, V]
         for k in range(j, j + s.tree[i, DOF]):
             s.effective_armature[k, ARMATURE] *= h

@@ -25,7 +25,7 @@ def velocities(table, column, row, q):
         R, p, _, _ = body_motion(s.tree, s.body, s.screws, i, q, s.start_v, S)
         store9(s.work, i, aba.R_, R)
         store3(s.work, i, aba.P_, p)
-        begin_body(s.body, s.work, i, ZERO6, scale6(-1.0, load6(s.variational_work, i, column)))
+        begin_body(s.tree, s.body, s.work, i, ZERO_TWIST, Wrench(scale6(-1.0, load6(s.variational_work, i, column))))
         j = s.tree[i, V]
         for k in range(s.tree[i, DOF]):
             s.effective_armature[j + k, ARMATURE] = s.dof[j + k, ARMATURE]

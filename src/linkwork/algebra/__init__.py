@@ -1,0 +1,1 @@
+"""Spatial algebra as values with operators, in kernels and in Python alike."""
