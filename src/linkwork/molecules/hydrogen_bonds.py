@@ -74,7 +74,7 @@ def _groups(molecule: Molecule) -> tuple[list[tuple[int, int, int]], list[tuple[
 
 
 def _energies(x: FloatArray, acceptors: list[tuple[int, int, int]], donors: list[tuple[int, int, int]]) -> FloatArray:
-    C, O = (x[[group[k] for group in acceptors]] for k in (1, 2))  # noqa: E741
+    C, O = (x[[group[k] for group in acceptors]] for k in (1, 2))
     N, H = (x[[group[k] for group in donors]] for k in (1, 2))
 
     def inverse(a: FloatArray, b: FloatArray) -> FloatArray:

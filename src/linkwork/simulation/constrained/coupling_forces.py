@@ -116,7 +116,7 @@ def project_couplings(table):
     for k in range(x.offset.shape[0]):
         response_to_coupling(table, k, n)
         total = coupled_sum(x, k, x.change)
-        for l in range(k):  # noqa: E741
+        for l in range(k):
             along = coupled_sum(x, k, x.coupled_change[l])
             for j in range(s.v.shape[0]):
                 x.change[j] -= along * x.coupled_change[l, j]

@@ -8,6 +8,7 @@ nothing else acts. What is solved for is the change Δv of the other joints' vel
     accelerations    of a world at rest, in the place of which stand changes of velocity
 """
 
+from linkwork.algebra.spatial import ZERO_WRENCH, Twist
 from linkwork.core.jit import routine
 from linkwork.dynamics.aba import (
     EFFORT_D,

@@ -11,6 +11,7 @@ with the momenta of joints: no part of any momentum is lost, however far (5) is 
 
 import math
 
+from linkwork.algebra.spatial import ZERO_TWIST, Wrench
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.aba import (
     D_D,
@@ -29,7 +30,7 @@ from linkwork.simulation.integrators.variational.discrete_newton import MISSING,
 from linkwork.simulation.moving import IMPULSE, OK, moving_of
 from linkwork.spatial.memory import add_to6, load3, load4, load6
 from linkwork.spatial.rotations import ZERO3, add3, cross3, sub3
-from linkwork.spatial.vectors import ZERO6, add6, angular, dot6, join, linear, scale6
+from linkwork.spatial.vectors import add6, angular, dot6, join, linear, scale6
 
 END_MOMENTUM = ROW  # column of `variational_work`: a body's momentum at the end of the step, once that is solved
 

@@ -2,6 +2,7 @@
 
 import math
 
+from linkwork.algebra.spatial import ZERO_TWIST, Wrench
 from linkwork.core.jit import inlined, routine
 from linkwork.dynamics import aba
 from linkwork.dynamics.aba import accelerations_root_to_leaf, begin_body, inertias_leaf_to_root
@@ -12,7 +13,7 @@ from linkwork.simulation.integrators.variational.discrete_equations import CARRI
 from linkwork.simulation.moving import moving_of
 from linkwork.spatial.memory import load6, store3, store6, store9
 from linkwork.spatial.rotations import ZERO3
-from linkwork.spatial.vectors import ZERO6, dot6, scale6
+from linkwork.spatial.vectors import dot6, scale6
 
 
 @routine
