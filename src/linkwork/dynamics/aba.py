@@ -289,15 +289,14 @@ def through_rotors(dof, dof_work, j, six, tau):
 
 @inlined
 def accelerations_root_to_leaf(tree, body, gravity, work, dof_work, qdd):
-    base = Twist(0.0, 0.0, 0.0, -gravity[0], -gravity[1], -gravity[2])
     for i in range(tree.shape[0]):
-        accelerate_body(tree, body, base, work, dof_work, qdd, i)
+        accelerate_body(tree, body, gravity, work, dof_work, qdd, i)
 
 
 @inlined
-def accelerate_body(tree, body, base, work, dof_work, qdd, i):
-    """Accelerations of body i and its joint; base: of the world."""
-    bodies = Body(tree, body, work)
+def accelerate_body(tree, body, gravity, work, dof_work, qdd, i):
+    """Accelerations of body i and its joint."""
+    bodies, base = Body(tree, body, work), Twist(0.0, 0.0, 0.0, -gravity[0], -gravity[1], -gravity[2])
     b = bodies[i]
     a = b.c + (b.X @ bodies[b.parent].a if b.parent >= 0 else b.X @ base)
     if b.kind == HELICAL:

@@ -155,7 +155,6 @@ def compare_some(table, visits):
     mode = flush_subnormals()
     x = compared_of(table)
     n = x.tree.shape[0]
-    base = (0.0, 0.0, 0.0, -x.gravity[0], -x.gravity[1], -x.gravity[2])
     for _ in range(visits):
         i = x.place[BODIES]
         ok = True
@@ -166,7 +165,7 @@ def compare_some(table, visits):
         elif x.place[SWEEP] == INERTIAS:
             ok = inertia_to_parent(x.tree, x.body, x.dof, n - 1 - i, x.work, x.dof_work)
         elif x.place[SWEEP] == ACCELERATIONS:
-            accelerate_body(x.tree, x.body, base, x.work, x.dof_work, x.found, i)
+            accelerate_body(x.tree, x.body, x.gravity, x.work, x.dof_work, x.found, i)
             ok = compare_joint(x, i)
         else:
             break
