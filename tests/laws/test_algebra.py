@@ -182,6 +182,17 @@ def test_mistakes_are_told_when_the_kernel_compiles(wrong, message):
         outer(np.zeros((1, 1), dtype=np.int64), np.zeros((1, Body.width["work"])))
 
 
+def test_a_function_that_makes_arrays_makes_no_rows_of_its_own():
+    """Rows keep no array alive: it would be freed after its last use by name."""
+
+    @kernel(allocates=True)
+    def alone(tree):
+        return Body(tree, np.zeros((1, 46)))[0].u
+
+    with pytest.raises(TypeError, match="hands them to a routine"):
+        alone(np.zeros((1, 1), dtype=np.int64))
+
+
 @formula
 def branch(x):
     return x if x > 0.0 else -x

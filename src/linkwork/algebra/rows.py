@@ -9,7 +9,8 @@ The columns of a table follow one another in the order of its fields. `at("I", T
 for what a later sweep writes over it. A field is read where the text reads it and written where the text writes it.
 
 Widths are constants of the code: `fits` checks tables at the door, and with bounds checking (NUMBA_BOUNDSCHECK=1) each
-access checks its row and the width.
+access checks its row and the width. Rows keep no array alive, so a function that makes arrays hands them to a routine,
+which makes rows of them; rows of its own are refused when it compiles.
 """
 
 from __future__ import annotations
@@ -125,6 +126,8 @@ class Table:
         of = Integer if kind.dtype == types.int64 else Number
         if builder is None:
             return cls(context, None, None, None, None, of)
+        if context.enable_nrt:
+            raise TypeError("rows keep no array alive: a function that makes arrays hands them to a routine")
         array = context.make_array(kind)(context, builder, code)
         shape = [builder.extract_value(array.shape, k) for k in range(2)]
         return cls(context, builder, array.data, shape[0], shape[1], of)
