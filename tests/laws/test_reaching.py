@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.helpers.kernel_parts.mechanisms import mixed_joints
@@ -285,6 +287,74 @@ def test_mimic_joints_follow(seed, where):
     left, right = (float(ended.state.q[model.q_slice(name)][0]) for name in ("left", "right"))
     assert abs(right - 0.5 * left - 0.01) <= 1e-9
     assert left <= 0.08 + 1e-9, "0.01 + 0.5 left is at most 0.05, the limit of the other finger"
+
+
+def coupled_tree(seed):
+    """A random tree with limits, and couplings of two and of three joints, anywhere."""
+    rng = np.random.default_rng(seed)
+    tree = lw.library.random_tree(
+        14, seed=seed, branching=0.2, kinds=("revolute", "prismatic", "universal", "spherical")
+    )
+    single = [body.joint_name for body in tree if body.joint.nv == 1]
+    for body in list(tree):
+        if body.joint.nv == 1:
+            span = 1.5 if isinstance(body.joint, lw.Revolute) else 0.3
+            tree.edit_body(body.name, joint=replace(body.joint, limits=(-span, span)))
+    for k, size in enumerate((2, 3)[: max(0, len(single) - 3)]):
+        names = rng.choice(single, size, replace=False).tolist()
+        tree.add_coupling(
+            f"coupling_{k}", dict(zip(names, rng.uniform(0.5, 1.5, size) * rng.choice([-1, 1], size), strict=True))
+        )
+    return tree.compile()
+
+
+def sums(model, q):
+    return [sum(c * q[model.q_slice(joint).start] for joint, c in x.joints) - x.offset for x in model.couplings]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_couplings_anywhere_are_kept_and_nothing_near_is_better(seed):
+    """Reachable targets are reached; of others no feasible small motion comes nearer: judged by trying many."""
+    model, rng = coupled_tree(seed), np.random.default_rng(seed)
+    tips = [i for i in range(model.n_bodies) if i not in set(model.parent.tolist())][:2]
+    goal = lw.close_loops(model, model.state(0.3 * model.random_state(rng).q + 0.7 * model.neutral().q))
+    limits = np.isfinite(model.lower)
+    start = model.neutral()
+    places = lw.body_poses(model, goal)[tips, :3, 3]
+    inside = all(
+        model.lower[j] <= goal.q[model.q_slice(model.joint_of(j)).start] <= model.upper[j]
+        for j in np.flatnonzero(limits)
+    )
+    result = lw.reach(model, start, {model.body_names[i]: place for i, place in zip(tips, places, strict=True)})
+    assert np.abs(sums(model, result.state.q)).max(initial=0.0) <= 1e-9
+    if inside:
+        assert result.reached, result
+    far = 5.0 * rng.normal(size=(len(tips), 3))
+    targets = {model.body_names[i]: lw.Target(point=tuple(x)) for i, x in zip(tips, far, strict=True)}
+    ended = lw.reach(model, start, targets, restarts=0)
+    q = ended.state.q
+    assert np.abs(sums(model, q)).max(initial=0.0) <= 1e-9
+
+    def cost(q):
+        return float(np.sum((lw.body_poses(model, lw.State(q, start.v))[tips, :3, 3] - far) ** 2))
+
+    C = np.zeros((len(model.couplings), model.nv))
+    for k, x in enumerate(model.couplings):
+        for joint, c in x.joints:
+            C[k, model.v_slice(joint).start] = c
+    here = cost(q)
+    for _ in range(100):
+        direction = rng.normal(size=model.nv)
+        for _ in range(50):  # along null(C), and not beyond limits
+            direction -= np.linalg.pinv(C) @ (C @ direction)
+            for j in np.flatnonzero(limits):
+                x = q[model.q_slice(model.joint_of(j)).start]
+                if (x <= model.lower[j] + 1e-6 and direction[j] < 0.0) or (
+                    x >= model.upper[j] - 1e-6 and direction[j] > 0.0
+                ):
+                    direction[j] = 0.0
+        if np.abs(C @ direction).max(initial=0.0) < 1e-9:
+            assert cost(model.integrate(q, 1e-4 * direction)) >= here * (1.0 - 1e-7), ended
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -16,7 +16,6 @@ from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.reaching.constrained import ConstrainedSearch, asks_more
-from linkwork.reaching.following import coupling_gap, find_following
 from linkwork.reaching.search import AT_LIMIT, TURN_LENGTH, Search, Settings, found_search, misses, model_length
 from linkwork.reaching.targets import Target, as_rows
 from linkwork.spatial.pose import Pose
@@ -89,8 +88,9 @@ def reach(
     seed: of the random starts.
     Joints that move no target stay where they are. Loops start closed and stay closed. A target out of reach is not an
     error: the result says how near the search came and why it ended. Velocities of the result are zero.
-    Cost: O(n) per iteration for n joints between the world and the targets; some 8 iterations, whatever n. Centre of mass,
-    loops (p constraints) and obstacles: O(p n), and a loop of Python per iteration.
+    Cost: O(n) per iteration for n joints between the world and the targets; some 8 iterations, whatever n; O(p n) with
+    p couplings of joints that move a target, which are kept. Centre of mass, loops and obstacles: O(p n), and a loop of
+    Python per iteration.
     Theory: docs/theory/reaching.md.
     """
     q, _ = as_state(model, state)
@@ -103,20 +103,11 @@ def reach(
     if not rows and center_of_mass is None:
         raise StateError('there is nothing to reach: give targets such as {"gripper": lw.Pose(...)}.')
     posture = None if prefer is None else as_posture(model, prefer)
-    following = None
-    if model.couplings and center_of_mass is None and avoid is False:
-        following = find_following(model, tuple(row.body for row in rows), q)
-    if following is not None:
-        search: Any = found_search(following.tree, rows, settings)
-    elif asks_more(model, center_of_mass, avoid):
-        search = ConstrainedSearch(model, rows, settings, center_of_mass, avoid, margin)
+    if asks_more(model, center_of_mass, avoid):
+        search: Any = ConstrainedSearch(model, rows, settings, center_of_mass, avoid, margin)
     else:
         search = found_search(model, rows, settings)
-    ended = search.run(q, posture, search.freedoms.size <= FEW)
-    if following is not None:
-        moved = following.along(ended.q)
-        ended = ended._replace(q=moved, gap=coupling_gap(model, moved))
-    return _result(model, search, ended, settings)
+    return _result(model, search, search.run(q, posture, search.freedoms.size <= FEW), settings)
 
 
 def as_posture(model: Model, prefer: State | ArrayLike) -> FloatArray:

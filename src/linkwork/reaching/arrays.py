@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -61,6 +61,21 @@ class Reaching(NamedTuple):
     blocked: Int1  # (nv,) whether a joint is held in the step
     step: Float1  # (nv,) the step; of held joints, what they are moved by
     gradient: Float1  # (nv,) how fast the cost falls
+    first: Int1  # (p + 1,) of each coupling that is kept, in the lists of their joints
+    coupled: Int1  # (m,) place of each coupled joint in v
+    coupled_place: Int1  # (m,) in q
+    coefficient: Float1  # (m,)
+    offset: Float1  # (p,)
+    response: Float2  # (p + 1, nv) of the couplings; the step without them
+    A: Float2  # (p, p), and on, as `loops.forces.LoopRows`
+    free: Float1
+    right: Float1
+    force: Float1
+    scale: Float1
+    order: Int1
+    left: Float1
+    L: Float2
+    rank: Int1
 
 
 reaching_of = reader(Reaching)
@@ -98,8 +113,13 @@ def find_paths(model: Model, bodies: IntArray) -> Paths:
     return Paths(path, up, freedoms.astype(np.int64))
 
 
-def make_reaching(model: Model, paths: Paths, nodes: IntArray, limits: bool, metric: FloatArray) -> Reaching:
-    """Memory for targets on the bodies `path[nodes]`; targets, posture and coordinates are written later."""
+def make_reaching(
+    model: Model, paths: Paths, nodes: IntArray, limits: bool, metric: FloatArray, couplings: tuple[Any, ...]
+) -> Reaching:
+    """Memory for targets on the bodies `path[nodes]`; targets, posture and coordinates are written later.
+
+    couplings: the arrays of those that are kept, from `first` on.
+    """
     tree, body, screws, _, rest, _ = model.arrays
     size = paths.path.size
     dof = np.zeros((model.nv, layout.DOF_COLUMNS))
@@ -113,7 +133,7 @@ def make_reaching(model: Model, paths: Paths, nodes: IntArray, limits: bool, met
         nodes, np.zeros((nodes.size, TARGET_COLUMNS)), np.zeros(3), np.zeros(model.nq), np.zeros(model.nq),
         np.zeros(model.nv), np.zeros((2 * size, 12)), np.zeros((size, NODE_COLUMNS)),
         np.zeros((model.nv, FREEDOM_COLUMNS)), np.zeros(model.nv, dtype=np.int64), np.zeros(model.nv),
-        np.zeros(model.nv),
+        np.zeros(model.nv), *couplings,
     )  # fmt: skip
 
 

@@ -45,7 +45,7 @@ NAME = "center of mass"
 
 def asks_more(model: Model, center_of_mass: ArrayLike | None, avoid: Any) -> bool:
     """Whether a search needs rows or obstacles."""
-    return model.is_constrained or center_of_mass is not None or avoid is not False
+    return bool(model.loops) or center_of_mass is not None or avoid is not False
 
 
 class ConstrainedSearch(Search):

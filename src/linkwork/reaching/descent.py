@@ -17,6 +17,7 @@ from linkwork.core.subnormals import flush_subnormals, restore_mode
 from linkwork.model.layout import COMPOUND, DOF, HELICAL, KIND, STIFFNESS, Q, V
 from linkwork.reaching import arrays as at
 from linkwork.reaching.arrays import reaching_of
+from linkwork.reaching.coupled import keep_couplings, project_gradient
 from linkwork.reaching.sweeps import (
     eliminate_leaf_to_root,
     gradient_leaf_to_root,
@@ -44,6 +45,7 @@ ENOUGH, GOOD, POOR = 1e-4, 0.75, 0.25  # parts of the decrease that was promised
 NOISE = 1e-14  # part of the cost that is rounding: a smaller decrease cannot be seen
 UNSEEN = 20  # steps taken on the word of the gradient alone
 ROUNDS = 8  # of holding joints at limits within one step
+SLACK = 1e-9  # [rad or m] by which a step may leave a coupling open
 AT_LIMIT = 1e-12  # [rad or m] a joint nearer to its limit stands at it
 FADE, GONE = 0.8, 0.02  # of the pull to the middle of ranges: part that a step leaves, and below which there is none
 
@@ -79,7 +81,7 @@ def descend_from_here(table, rules, counts):
         pull_bodies(table, here)
         screws_in_world(table, s.q, here)
         gradient_leaf_to_root(table, s.q, pull > 0.0)
-        pushed = hold_pressed_joints(s)
+        pushed = press(table)
         counts[C_GRADIENT] = pushed
         if not pushed > rules[R_GRADIENT] * cost**0.5:
             if pull > 0.0:  # flat with the pull: go on without
@@ -176,27 +178,58 @@ def hold_pressed_joints(s):
 
 
 @routine
+def press(table):
+    """`hold_pressed_joints` with couplings: which joints press depends on what couplings hold, and that on who is held."""
+    s = reaching_of(table)
+    if s.offset.shape[0] == 0:
+        return hold_pressed_joints(s)
+    for k in range(s.path.shape[0]):
+        for j in range(s.tree[s.path[k], V], s.tree[s.path[k], V] + s.tree[s.path[k], DOF]):
+            s.blocked[j] = at.FREE_TO_MOVE
+    held, pushed = 0, 0.0
+    for _ in range(ROUNDS):
+        project_gradient(table)
+        pushed = hold_pressed_joints(s)
+        now = held_joints(s)
+        if now == held:
+            break
+        held = now
+    return pushed
+
+
+@inlined
+def held_joints(s):
+    count = 0
+    for k in range(s.path.shape[0]):
+        i = s.path[k]
+        for j in range(s.tree[i, V], s.tree[i, V] + s.tree[i, DOF]):
+            if s.blocked[j] != at.FREE_TO_MOVE:
+                count += 1
+    return count
+
+
+@routine
 def try_steps(table, counts, here, there, cost, factor, share, is_pulled):
     """Steps of growing damping until one is good enough; returns the next factor, whether there was one, and its cost."""
     s = reaching_of(table)
     pulled = pulled_cost(s, s.q) if is_pulled else 0.0
     while True:
         damping = max(factor * cost * share, LEAST_DAMPING)
-        step_within_limits(table, counts, damping, is_pulled, here)
+        keeps = step_within_limits(table, counts, damping, is_pulled, here) <= SLACK
         move(table, s.q, s.step, s.trial)
         new_cost = place_root_to_leaf(table, s.trial, there)
         promised = promised_decrease(s, damping)
         gained = cost - new_cost
         if is_pulled:
             gained += pulled - pulled_cost(s, s.trial)
-        if promised > 0.0 and gained >= ENOUGH * promised:
+        if keeps and promised > 0.0 and gained >= ENOUGH * promised:
             if gained > GOOD * promised:
                 factor = max(factor * LESS, least_factor(cost))
             elif gained < POOR * promised:
                 factor *= 2.0
             return factor, True, new_cost
         factor = max(factor, LEAST_DAMPING / max(cost * share, 1e-300)) * MORE
-        if 0.0 < promised <= NOISE * cost and abs(gained) <= NOISE * cost and counts[C_UNSEEN] < UNSEEN:
+        if keeps and 0.0 < promised <= NOISE * cost and abs(gained) <= NOISE * cost and counts[C_UNSEEN] < UNSEEN:
             counts[C_UNSEEN] += 1.0
             return factor, True, new_cost
         if not damping < LARGEST * max(cost, 1.0):
@@ -219,7 +252,7 @@ def lean(table, counts):
     pull_bodies(table, 0)
     screws_in_world(table, s.q, 0)
     gradient_leaf_to_root(table, s.q, True)
-    hold_pressed_joints(s)
+    press(table)
     step_within_limits(table, counts, 0.0, True, 0)
 
 
@@ -264,8 +297,9 @@ def promised_decrease(s, damping):
 
 @routine
 def step_within_limits(table, counts, damping, with_posture, here):
-    """The step, with joints that would leave their limits moved to them."""
+    """The step, with joints that would leave their limits moved to them; returns by how much it leaves couplings open."""
     s = reaching_of(table)
+    left_open = 0.0
     for r in range(ROUNDS):
         pull_bodies(table, here)
         for k in range(s.path.shape[0]):
@@ -274,8 +308,11 @@ def step_within_limits(table, counts, damping, with_posture, here):
         lift_leaf_to_root(s, s.gradient)
         substitute_root_to_leaf(s)
         counts[C_SWEEPS] += 1.0
+        if s.offset.shape[0] > 0:
+            left_open = keep_couplings(table)
         if r == ROUNDS - 1 or hold_leaving_joints(s) == 0:
             break
+    return left_open
 
 
 @routine

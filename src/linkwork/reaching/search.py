@@ -20,6 +20,14 @@ from linkwork.model import layout
 from linkwork.model.model import Model, coordinate_metric
 from linkwork.reaching import arrays as at
 from linkwork.reaching import descent as de
+from linkwork.reaching.couplings import (
+    KEPT,
+    NOTHING_KEPT,
+    coupled_bodies,
+    coupling_arrays,
+    kept_couplings,
+    share_limits,
+)
 from linkwork.reaching.targets import Row
 
 REASONS = {de.REACHED: "reached", de.NEAREST: "nearest", de.STALLED: "stalled", de.OUT_OF_ITERATIONS: "iterations"}
@@ -112,13 +120,19 @@ class Search:
     """One set of target bodies on one model."""
 
     def __init__(self, model: Model, rows: list[Row], limits: bool, bodies: NDArray[np.int64] | None = None):
-        """bodies: that the search moves besides those of the targets."""
+        """bodies: that the search moves besides those of the targets, whoever keeps couplings then."""
         self.model = model
         carriers = np.array([row.body for row in rows], dtype=np.int64)
+        self.kept = NOTHING_KEPT
+        if bodies is None and model.couplings:
+            bodies = coupled_bodies(model, carriers)
+            self.kept = kept_couplings(model, bodies)
         paths = at.find_paths(model, carriers if bodies is None else np.union1d(carriers, bodies))
         nodes = np.searchsorted(paths.path, carriers).astype(np.int64)
         self.freedoms = paths.freedoms
-        self.arrays = at.make_reaching(model, paths, nodes, limits, joint_metric(model))
+        couplings = coupling_arrays(self.kept, model.nv)
+        self.arrays = at.make_reaching(model, paths, nodes, limits, joint_metric(model), couplings)
+        share_limits(self.kept, self.arrays.lower, self.arrays.upper)
         self.table = at.table_of(self.arrays)
         self.names: list[str] = []
         self.heaviest = 1.0  # weight that was divided by
@@ -176,6 +190,9 @@ class Search:
             best = self.descend(FLAT)._replace(iterations=best.iterations)
             if posture is not None:
                 best = self.lean(best, posture)
+        if self.kept.d.size:
+            gap = self.kept.gap(best.q)
+            best = best._replace(gap=gap, reason=best.reason if gap <= KEPT else "stalled")
         return best._replace(descents=descents, sweeps=int(self.counts[de.C_SWEEPS]))
 
     def descend(self, flat: float, drawn: float = 0.0) -> Ended:
@@ -245,7 +262,8 @@ class Search:
 
     def admissible(self, q: FloatArray) -> FloatArray | None:
         """A place from which a descent may begin, near q; None where there is none."""
-        return self.within_limits(q)
+        inside = self.within_limits(q)
+        return inside if self.kept.d.size == 0 else self.kept.close(inside, self.arrays)
 
     def within_limits(self, q: FloatArray) -> FloatArray:
         """q with the joints of the paths moved into their limits."""
