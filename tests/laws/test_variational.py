@@ -318,7 +318,7 @@ def test_the_default_is_the_one_that_suits(make):
     strong = lw.library.chain(3, joint=lw.Revolute((0, 1, 0), effort_limit=5.0)).compile()
     assert make(strong, strong.neutral()).integrator == "semi_implicit_euler"
     closed = lw.library.four_bar().compile()
-    assert make(closed, closed.neutral()).integrator == "semi_implicit_euler"
+    assert make(closed, closed.neutral()).integrator == "variational"
     limited = lw.Linkage("limited")
     limited.add_body("link", joint=lw.Revolute((0, 1, 0), limits=(-1, 1)), inertia=lw.Inertia.box(1.0, (1, 1, 1)))
     model = limited.compile()

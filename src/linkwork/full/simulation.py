@@ -58,12 +58,12 @@ class FullDynamics(Dynamics):
     "variational" (order 2, for long runs of linkages that whip: momentum kept, energy without drift); or
     "implicit_euler" (order 1, with the stiffness of tension: for cables under forces far above their weight; trees only,
     momentum is not kept). "auto", the default, takes the variational integrator,
-    semi-implicit Euler with limits of motors, loops or explicit joints, kick, drift, kick with a thermostat or with a
-    field and dampers; contact and limits of joints do not change the choice. `sim.integrator` says which.
+    semi-implicit Euler with limits of motors or explicit joints, kick, drift, kick with a thermostat or with a field and
+    dampers or loops; contact and limits of joints do not change the choice. `sim.integrator` says which.
     implicit_joints: semi-implicit Euler and the implicit midpoint rule take springs, dampers and motors of joints
     implicitly, so that no gain is too stiff for the step. By default with "aba", which alone can do it.
-    keep_momentum: with semi-implicit Euler, floating trees change their momentum by external loads only; by default, but
-    in water.
+    keep_momentum: with semi-implicit Euler, floating trees change their momentum by external loads only, with the
+    variational integrator those with loops too; by default, but in water.
     rtol, atol: error a substep of dormand_prince may make in each coordinate and velocity, relative and absolute.
     device: "gpu" computes the accelerations there (algorithm "gpu"); `lw.gpu.DeviceModel.step` also keeps the state there.
     field: forces that depend on the poses of all bodies, such as `mol.field()`, found anew at every stage. In the units of

@@ -195,9 +195,16 @@ class Dynamics(LinkageSimulation):
         """n steps of h [s] with a watch on the energy, which is returned."""
         if self._contact_state is not None:
             self._contact_state.clear_totals()
+        is_driven = bool(self._joints.effort.any())
+        if is_driven and self._energy_watch.steps != self.steps_done:
+            self._energy_watch.forget()  # work was done that nobody counted
         if self._energy_watch.is_new:
             self._watch_energy()
+        before = self._joints.work_function(self._coordinates_of_joints()) if is_driven else 0.0
         self.advance(h, n)
+        if is_driven:
+            self._energy_watch.work += self._joints.work_function(self._coordinates_of_joints()) - before
+        self._energy_watch.steps = self.steps_done
         self._reported_energy = energy = self.energy
         self._watch_energy(energy)
         return energy

@@ -116,7 +116,7 @@ class EulerStep(StepMap):
             by_q, by_v = way.end(by_q, by_v)
         shut: Any = None
         if self.closing is not None:
-            end = self.closing.at(self._end(before, v if way is None else way.u, v))
+            end = self.closing.at(self._end(before, v if way is None else way.u, v), 1.0 / self.h)
             if way is None:  # else the bases moved on from there
                 end.refuse_others(after)
             shut = end.back(by_q, by_v)

@@ -2,7 +2,9 @@
 
 The step left (q', v'), with gaps and slips. With M at q', J' and J the rows of the loops there and where they are closed,
 
-    q = q' ⊕ δ,  δ = M⁻¹J'ᵀλ,  gap(q) = 0,        v = v' + M⁻¹Jᵀν,  J v = 0
+    q = q' ⊕ δ,  δ = M⁻¹J'ᵀλ,  gap(q) = 0,        v = v' + r δ + M⁻¹Jᵀν,  J v = 0
+
+r is one over the step by Euler's rule, whose coordinates go by v, else zero.
 
 Weights g, w on q and v go back by the equations of λ and ν, transposed. Both are solved with J'M⁻¹J'ᵀ, which is wrong by
 the size of the gap: a few corrections.
@@ -52,16 +54,16 @@ class Closing:
         self.heavy = replace(model, arrays=inertia_only(model.arrays))
         self.tree = self.heavy.without_loops
 
-    def at(self, end: State) -> Shut:
-        """Closes the loops at (q', v')."""
-        return Shut(self, end)
+    def at(self, end: State, rate: float = 0.0) -> Shut:
+        """Closes the loops at (q', v'). rate: r [1/s]."""
+        return Shut(self, end, rate)
 
 
 class Shut:
     """Loops that were open at the end of a step, closed. state: where they are."""
 
-    def __init__(self, closing: Closing, end: State):
-        self.closing, self.plan, self.tree = closing, closing.plan, closing.tree
+    def __init__(self, closing: Closing, end: State, rate: float):
+        self.closing, self.plan, self.tree, self.rate = closing, closing.plan, closing.tree, rate
         self.still = np.zeros(self.tree.nv)
         self.open = LoopSystem(self.plan, end.q, end.v)
         refuse_turning(self.plan, self.open)
@@ -74,6 +76,7 @@ class Shut:
         self.force = self._corrected(lambda force: -self._gap(force))
         self.way = self._pushed(self.open.wrenches(self.force))
         q = self.tree.integrate(self.q, self.way)
+        self.v = self.v + rate * self.way
         self.closed = LoopSystem(self.plan, q, self.v)
         self.impulse = self._corrected(lambda impulse: -self._slip(q, impulse))
         v = self.v + self._pushed(self.closed.wrenches(self.impulse))
@@ -106,9 +109,9 @@ class Shut:
         by_q = by_q + more
         _, pull_q = forward.vjp(self.tree, State(self.q, self.still), None, self.open.wrenches(self.force))
         eta = self._corrected(
-            lambda x: self._along(self.open, pull_q, self._to_way(by_q - self._rows(self.closed, x))[1])
+            lambda x: self._along(self.open, pull_q, self._to_way(by_q - self._rows(self.closed, x), w)[1])
         )
-        start, by_way = self._to_way(by_q - self._rows(self.closed, eta))
+        start, by_way = self._to_way(by_q - self._rows(self.closed, eta), w)
         moved: Any = pull_q(by_way)
         turns = reaction_turns(self.plan, self.open, self.open.reactions(self.force), moved.wrenches)
         turned, _ = self.at_open.back(-turns, None)
@@ -151,9 +154,10 @@ class Shut:
         """Rows of a system times the twists of M⁻¹ weights, at q'."""
         return np.asarray(system.C @ stacked(self.plan, pull(weights).wrenches))
 
-    def _to_way(self, by_q: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Gradients with respect to q' and δ from those with respect to q' ⊕ δ."""
-        return moved_back(self.tree, self.way, 1.0, by_q)
+    def _to_way(self, by_q: FloatArray, by_v: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Gradients with respect to q' and δ from those with respect to q' ⊕ δ and v' + r δ."""
+        start, by_way = moved_back(self.tree, self.way, 1.0, by_q)
+        return start, by_way + self.rate * by_v
 
 
 class ClosedStep(StepMap):

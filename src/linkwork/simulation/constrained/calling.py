@@ -4,7 +4,7 @@ from numba import types
 
 from linkwork.core.calls import TABLE, caller
 from linkwork.core.jit import inlined, routine
-from linkwork.simulation.constrained.constraints import CLOSE, FORCE, FORCE_AGAIN, constraints_of
+from linkwork.simulation.constrained.constraints import CLOSE, CLOSE_WAY, FORCE, FORCE_AGAIN, constraints_of
 from linkwork.simulation.loading.accelerate import accelerate
 
 OF_TABLE = types.int64(TABLE)
@@ -27,6 +27,12 @@ def force_loops_again(table):
 def close_loops(table):
     """`loop_forces.close_loops`."""
     return _call(constraints_of(table).calls[CLOSE], (table,))
+
+
+@inlined
+def close_way(table):
+    """`loop_forces.close_way`."""
+    return _call(constraints_of(table).calls[CLOSE_WAY], (table,))
 
 
 @routine

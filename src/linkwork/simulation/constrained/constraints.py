@@ -12,7 +12,7 @@ from linkwork.core.bundles import Float1, Float2, Int1, Int2, reader
 from linkwork.core.jit import inlined
 from linkwork.simulation.moving import Moving
 
-FORCE, FORCE_AGAIN, CLOSE, CALLS = range(4)  # entries of `calls`
+FORCE, FORCE_AGAIN, CLOSE, CLOSE_WAY, CALLS = range(5)  # entries of `calls`
 
 
 class Constraints(NamedTuple):
@@ -74,7 +74,7 @@ class Constraints(NamedTuple):
     bias_up: Float2  # (n, 6)
     effort: Float1  # (nv,)
     response: Float2  # (n, 6)
-    calls: Int1  # (3,) addresses of kernels that steps call (`calling`); 0 without loops
+    calls: Int1  # (4,) addresses of kernels that steps call (`calling`); 0 without loops
 
 
 constraints_of = reader(Constraints, Moving)

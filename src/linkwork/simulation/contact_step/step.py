@@ -27,7 +27,7 @@ from linkwork.simulation.loading.accelerate import AT_END
 from linkwork.simulation.momentum.momentum import add_impulses
 from linkwork.simulation.moving import KEEPS_MOMENTUM, OK, RULE, moving_of
 from linkwork.simulation.stepping.driver import make_finish
-from linkwork.simulation.stepping.evaluate_loops import close_any, evaluate_any
+from linkwork.simulation.stepping.evaluate_loops import close_any_way, evaluate_any
 from linkwork.simulation.stepping.saving import save_start
 
 MOST_PARTS = 8  # of a step in which fast bodies meet; the last one is all that is left
@@ -145,7 +145,7 @@ def end_contact_step(table, h, status, count):
             t.counts[ca.CONTACT_BODIES], t.counts[ca.LIMITS] = 0, 0
             status = end_without_contact(table, h)
     if status == OK:
-        status = close_any(table)
+        status = close_any_way(table)
     status = finish_step(table, status)
     if status == OK:
         record_pressing(table)

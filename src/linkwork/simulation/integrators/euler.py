@@ -52,6 +52,7 @@ def speed_up(s, h):
 @routine
 def go_straight(s, u, h):
     """q ← start ⊕ h u, free joints straight on; velocities `v`, which may differ from u, in the axes they have then."""
+    s.numbers[mv.SUBSTEP] = h
     integrate(s.tree, s.q, u, h, s.q)
     for i in range(s.tree.shape[0]):
         if s.tree[i, KIND] == FREE:

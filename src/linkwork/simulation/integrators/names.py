@@ -32,4 +32,4 @@ def suitable_integrator(model: Model, implicit: bool, field: bool, thermostat: b
     is_damped = bool((model.arrays.dof[:, DAMPING] > 0.0).any())
     if thermostat or (field and (model.is_constrained or is_damped)):
         return "kick_drift_kick"
-    return "semi_implicit_euler" if model.is_constrained or has_limited_motors(model) else "variational"
+    return "semi_implicit_euler" if has_limited_motors(model) else "variational"

@@ -15,6 +15,9 @@ them. So it is counted once in EVERY steps, and only where bodies turn fast enou
 
 is a sum that losses pay for: the energy less its least so far. Parts of steps in which something touches add to it too
 (`simulation.contact_step.balance`). While it is beyond ENOUGH_GAINED of that bound, steps in flight are variational ones.
+
+Linkages with loops or couplings are stepped by Euler's rule alone. Velocities of the one rule are not those of the other,
+and what each change between them costs adds up: errors of closed chains grew as steps became shorter and changes more.
 """
 
 import math
@@ -23,6 +26,7 @@ from linkwork.core.jit import inlined, routine
 from linkwork.dynamics.aba import D_D, DINV, TWIST
 from linkwork.model.layout import ARMATURE, DOF, FIXED, FREE, HELICAL, KIND, PARENT, V
 from linkwork.simulation import moving as mv
+from linkwork.simulation.constrained.constraints import is_constrained
 from linkwork.simulation.energy import PLACED, energies_where
 from linkwork.simulation.moving import moving_of
 from linkwork.spatial.memory import load3
@@ -37,10 +41,10 @@ SOFT = 0.95  # of the inertia that a joint meets: what springs and dampers are o
 def whips(table, h):
     """After an evaluation at the start of a step of h [s] in flight: whether it is one for the variational integrator."""
     s = moving_of(table)
-    if s.counts[mv.NEVER_WHIPS] != 0 or s.counts[mv.MOTORS] > 0 or s.counts[mv.IMPLICIT] == 0 or s.wet.shape[0] > 0:
-        s.numbers[mv.COUNTED_STEPS] = (
-            0.0  # laws of motors within limits, and of water, are taken at the end of the step
-        )
+    is_tree = s.counts[mv.NEVER_WHIPS] == 0 and not is_constrained(table)
+    # Laws of motors within limits, and of water, are taken at the end of the step.
+    if not is_tree or s.counts[mv.MOTORS] > 0 or s.counts[mv.IMPLICIT] == 0 or s.wet.shape[0] > 0:
+        s.numbers[mv.COUNTED_STEPS] = 0.0
         return False
     turn = turning(s, h)
     swings = turn > SWINGING * SWINGING

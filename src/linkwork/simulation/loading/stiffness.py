@@ -46,12 +46,11 @@ def warn_of_stiff_joints(model: Model, state: State, motor: FloatArray, integrat
 def longest_step(model: Model, q: FloatArray, stiffness: FloatArray, damping: FloatArray, integrator: str) -> float:
     """The step up to which an explicit integrator is stable, roughly [s]; infinite where nothing is stiff."""
     resting = State(q, np.zeros(model.nv))
-    tree = model.without_loops
-    free = forward_dynamics(tree, resting)
+    free = forward_dynamics(model, resting)
 
     def response(effort: FloatArray) -> FloatArray:
-        """M⁻¹ effort."""
-        return forward_dynamics(tree, resting, effort) - free
+        """M⁻¹ effort, with loops closed."""
+        return forward_dynamics(model, resting, effort) - free
 
     omega = math.sqrt(_largest_rate(response, stiffness))
     rate = max(omega, _largest_rate(response, damping))

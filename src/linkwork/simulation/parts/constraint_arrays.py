@@ -14,7 +14,7 @@ from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation.constrained.calling import OF_TABLE
 from linkwork.simulation.constrained.constraints import CALLS, Constraints
-from linkwork.simulation.constrained.loop_forces import close_loops, force_loops, force_loops_again
+from linkwork.simulation.constrained.loop_forces import close_loops, close_way, force_loops, force_loops_again
 
 OPEN_AT_MOST = 1e-3  # gap [rad or m] and slip [rad/s or m/s] of loops at which a simulation may begin
 NO_TABLES = (
@@ -99,7 +99,7 @@ def allocate_constraints(model: Model, bodies: int, freedoms: int, responds: boo
 
 
 def _addresses() -> IntArray:
-    kernels = (force_loops, force_loops_again, close_loops)
+    kernels = (force_loops, force_loops_again, close_loops, close_way)
     return np.array([address_of(kernel, OF_TABLE) for kernel in kernels], dtype=np.int64)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.core.arrays import FloatArray, IntArray
-from linkwork.model.layout import V
+from linkwork.model.layout import COMPOUND, DOF, HELICAL, KIND, Q, V
 from linkwork.model.model import Model
 from linkwork.simulation.loading.motor_law import M_DAMPING, M_FRICTION, MOTOR_COLUMNS
 from linkwork.simulation.parts.part import Entry, Saved, write
@@ -39,11 +39,24 @@ class JointInputs:
         self.motor_joints: set[str] = set()
         self.engaged_version = self.gains_version = 0
         self.has_friction = False
+        tree = model.arrays.tree
+        plain = np.isin(tree[:, KIND], (HELICAL, COMPOUND))  # joints whose velocities are rates of their coordinates
+        count = tree[:, DOF]
+        place = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)  # of each freedom in its joint
+        rows, places = np.repeat(tree[:, V], count) + place, np.repeat(tree[:, Q], count) + place
+        are_plain = np.repeat(plain, count)
+        self._plain = rows[are_plain], places[are_plain]
+        self._turning = rows[~are_plain]
 
     @property
     def could_work(self) -> bool:
-        """Whether any effort or motor may bring energy in."""
-        return bool(self.motor_joints) or bool(self.effort.any())
+        """Whether any motor may bring energy in, or an effort whose work coordinates do not tell."""
+        return bool(self.motor_joints) or bool(self.effort[self._turning].any())
+
+    def work_function(self, q: FloatArray) -> float:
+        """Σ effort · coordinate [J] at q (nq,): by its change, efforts that stay as they are have worked."""
+        rows, places = self._plain
+        return float(self.effort[rows] @ q[places])
 
     # ------------------------------------------------------------------------------------------------------------- changes
 

@@ -60,8 +60,9 @@ class MovingLinkage:
         self.model, self.contact, self._is_model = model, contact, is_model
         method = INTEGRATORS.get(how.integrator, mv.SEMI_IMPLICIT_EULER)
         bases, tree_of = floating_trees(model)
-        # With contact, parts of the steps of any integrator are Euler's.
-        keeps = how.keep_momentum and (method == mv.SEMI_IMPLICIT_EULER or contact is not None)
+        # With contact, parts of the steps of any integrator are Euler's. Closing takes momentum from variational steps.
+        closes = method == mv.VARIATIONAL and model.is_constrained
+        keeps = how.keep_momentum and (method == mv.SEMI_IMPLICIT_EULER or contact is not None or closes)
         self.bases = bases if keeps else bases[:0]
         self.arrays = allocate(tables, self.bases.copy(), tree_of.copy(), method)
         self.constraints = allocate_constraints(model, model.n_bodies, model.nv, responds=contact is not None)

@@ -12,10 +12,14 @@ ROUNDING = 1e-9  # part of the energies met that sums over many bodies may lose:
 
 
 class EnergyWatch:
-    """Compares the energy of a simulation on which nothing acts that could do work with where it began."""
+    """Compares the energy of a simulation with where it began, and with the work that is known of what acts.
+
+    work: of efforts on joints since the beginning [J]. steps: those made when it was counted last.
+    """
 
     def __init__(self) -> None:
-        self.start, self.largest_kinetic, self.largest_sum, self.has_warned = math.nan, 0.0, 0.0, False
+        self.has_warned, self.steps = False, 0
+        self.forget()
 
     @property
     def is_new(self) -> bool:
@@ -24,15 +28,16 @@ class EnergyWatch:
 
     def forget(self) -> None:
         """Begins anew: energy may have come in."""
-        self.start, self.largest_kinetic, self.largest_sum = math.nan, 0.0, 0.0
+        self.start, self.largest_kinetic, self.largest_sum, self.work = math.nan, 0.0, 0.0, 0.0
 
     def check(self, kinetic: float, total: float, known: float = 0.0) -> float:
-        """kinetic, total: energy now [J]. How far it is above the start and what is known, if too far; once, then 0 [J]."""
+        """kinetic, total: energy now [J]. How far it is above the start, the work and what else is known, if too far; once,
+        then 0 [J]."""
         if math.isnan(self.start):
             self.start = total
         self.largest_kinetic = max(self.largest_kinetic, kinetic)
         self.largest_sum = max(self.largest_sum, kinetic + abs(total - kinetic))
-        gain = total - self.start - known
+        gain = total - self.start - self.work - known
         # What was gained is in the kinetic energy seen: compare with what it would be without.
         is_rounding = gain <= ROUNDING * self.largest_sum
         if self.has_warned or is_rounding or not gain > LARGEST_GAIN * (self.largest_kinetic - gain):
@@ -47,8 +52,9 @@ class EnergyWatch:
         else:
             advice = "Take shorter steps, or integrator='variational', which is made for this."
         joules = unit("J")
+        spent = f" and the {self.work:.3g} {joules} that efforts on joints have done" if self.work else ""
         warn_user(
-            f"energy grows without a source: it is {gain:.3g} {joules} above its start, with at most "
-            f"{self.largest_kinetic:.3g} {joules} in motion so far, and nothing acts that does work. {integrator} makes it "
-            f"at this step. {advice}"
+            f"energy grows without a source: it is {gain:.3g} {joules} above its start{spent}, with at most "
+            f"{self.largest_kinetic:.3g} {joules} in motion so far, and nothing else acts that does work. {integrator} "
+            f"makes it at this step. {advice}"
         )

@@ -1,7 +1,7 @@
 """Evaluations of linkages with loops, whose forces are found with the accelerations; and of any linkage."""
 
 from linkwork.core.jit import inlined, kernel
-from linkwork.simulation.constrained.calling import accelerate_closed, close_loops
+from linkwork.simulation.constrained.calling import accelerate_closed, close_loops, close_way
 from linkwork.simulation.constrained.constraints import is_constrained
 from linkwork.simulation.integrators.chart import DONE
 from linkwork.simulation.loading.accelerate import EXPLICIT
@@ -22,6 +22,12 @@ def evaluate_any(table, where, h):
 def close_any(table):
     """Closes the loops where there are some, at the end of a step: DONE or a failure."""
     return close_loops(table) if is_constrained(table) else DONE
+
+
+@inlined
+def close_any_way(table):
+    """The same after steps of Euler's rule: `loop_forces.close_way`."""
+    return close_way(table) if is_constrained(table) else DONE
 
 
 @kernel

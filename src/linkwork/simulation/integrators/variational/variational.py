@@ -135,12 +135,13 @@ def go_back(table, h, cause):
 
 @routine
 def keep_start(table, h):
-    """Poses, motion subspaces, kinetic energy, and momenta with half the impulses of the step, at the start."""
+    """Poses, motion subspaces, kinetic energy, and momenta with half the impulses of the step, at the start.
+
+    Forces of loops and couplings do no work. They are in the momenta, and not in the wrenches whose work is counted.
+    """
     s = moving_of(table)
     x = constraints_of(table)
     external_wrenches(table)
-    for m in range(x.constrained_bodies.shape[0]):
-        add_to6(s.variational_work, x.constrained_bodies[m], newton.FORCE, load6(x.wrenches, m, 0))
     kinetic = 0.0
     for i in range(s.tree.shape[0]):
         store9(s.variational_work, i, newton.R_0, load9(s.work, i, R_))
@@ -159,6 +160,13 @@ def keep_start(table, h):
         kinetic += 0.5 * s.stages[CARRIED, j] * s.v[j]
         store6(s.variational_dof_work, j, newton.S_0, load6(s.dof_work, j, S_D))
     s.numbers[mv.KINETIC_START] = kinetic
+    for m in range(x.constrained_bodies.shape[0]):
+        wrench = scale6(0.5 * h, load6(x.wrenches, m, 0))
+        add_to6(s.variational_work, x.constrained_bodies[m], newton.GIVEN, wrench)
+    for k in range(x.coupling.shape[0]):
+        for e in range(x.coupled_first[k], x.coupled_first[k + 1]):
+            if x.coupled_body[e] >= 0:
+                s.stages[CARRIED, x.coupled_freedom[e]] += 0.5 * h * x.coupling[k] * x.coefficient[e]
 
 
 @routine

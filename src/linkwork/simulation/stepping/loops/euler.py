@@ -1,13 +1,13 @@
 """Steps by semi-implicit Euler of linkages with loops, and of any linkage with forces from Python."""
 
 from linkwork.core.jit import kernel
-from linkwork.simulation.constrained.calling import close_loops
+from linkwork.simulation.constrained.calling import close_way
 from linkwork.simulation.integrators.euler import EULER, PLAIN_EULER
 from linkwork.simulation.stepping.driver import make_advance, make_advance_stage
-from linkwork.simulation.stepping.evaluate_loops import close_any, evaluate_any, evaluate_loops
+from linkwork.simulation.stepping.evaluate_loops import close_any_way, evaluate_any, evaluate_loops
 
-_advance = make_advance(EULER, evaluate_loops, close_loops)
-_advance_stage = make_advance_stage(PLAIN_EULER, evaluate_any, close_any)
+_advance = make_advance(EULER, evaluate_loops, close_way)
+_advance_stage = make_advance_stage(PLAIN_EULER, evaluate_any, close_any_way)
 
 
 @kernel
