@@ -29,16 +29,6 @@ INTEGRATORS = ["semi_implicit_euler", "variational", "rk4", "dormand_prince", "i
 Call = Callable[[], object]
 
 
-def options_of(name: str, count: int) -> dict[str, int]:
-    """The number of joints to compute, by the name that this version has for it."""
-    import inspect
-
-    import linkwork as lw
-
-    known = inspect.signature(getattr(lw, name)).parameters
-    return {next(word for word in ("max_active_joints", "active_joints", "max_joints") if word in known): count}
-
-
 def from_the_start(sim: Any, h: float, n: int) -> Call:
     """n steps from the same state each time."""
     start = sim.checkpoint()
@@ -97,7 +87,7 @@ def adaptive_with_contact() -> Call:
     import linkwork as lw
 
     model, start, contact = chain_and_peg()
-    sim = lw.AdaptiveDynamics(model, start, contact=contact, **options_of("AdaptiveDynamics", 12))
+    sim = lw.AdaptiveDynamics(model, start, contact=contact, max_active_joints=12)
     return from_the_start(sim, 1e-3, 600)
 
 
@@ -105,7 +95,7 @@ def adaptive(joints: int, active: int | None) -> Call:
     import linkwork as lw
 
     model = lw.library.molecule(joints).compile()
-    how = {} if active is None else options_of("AdaptiveDynamics", active)
+    how = {} if active is None else {"max_active_joints": active}
     sim = lw.AdaptiveDynamics(model, model.state(), **how)
     sim.apply_wrench(joints // 2, force=(0.1, 0.0, 0.05))
     sim.advance(1e-4, 200)
@@ -120,7 +110,7 @@ def quasi_statics() -> Call:
     import linkwork as lw
 
     model = lw.library.molecule(20_000).compile()
-    sim = lw.QuasiStatics(model, model.state(), **options_of("QuasiStatics", 100))
+    sim = lw.QuasiStatics(model, model.state(), max_active_joints=100)
     load = sim.apply_wrench(10_000, force=(0.1, 0.0, 0.05))
 
     def go() -> None:
@@ -135,7 +125,7 @@ def haptics() -> Call:
     import linkwork as lw
 
     model = lw.library.chain(joints=1000).compile()
-    sim = lw.AdaptiveDynamics(model, model.neutral(), **options_of("AdaptiveDynamics", 50))
+    sim = lw.AdaptiveDynamics(model, model.neutral(), max_active_joints=50)
     hand = lw.haptics.HumanHand(lambda t: (0.1 * t, 0.0, 0.0))
     grasp = lw.haptics.grasp(sim, "link_900", hand, stiffness=300.0, damping=3.0)
     return lambda: grasp.session.run(0.2, h=1e-3)

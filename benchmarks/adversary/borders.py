@@ -195,7 +195,7 @@ def simulations() -> dict[str, tuple[Any, dict[str, Any]]]:
     made = {
         "full": lw.FullDynamics(model, start),
         "adaptive": lw.AdaptiveDynamics(model, start, max_active_joints=3),
-        "quasi_statics": lw.QuasiStatics(model, model.neutral(), 1e-3),
+        "quasi_statics": lw.QuasiStatics(model, model.neutral(), tolerance=1e-3),
     }
     for sim in made.values():
         sim.apply_wrench(7, force=(0.0, 0.0, 1.0))

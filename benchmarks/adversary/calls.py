@@ -93,7 +93,7 @@ def adaptive() -> lw.AdaptiveDynamics:
 
 
 def quasi() -> lw.QuasiStatics:
-    return lw.QuasiStatics(chain(), chain().neutral(), 1e-3)
+    return lw.QuasiStatics(chain(), chain().neutral(), tolerance=1e-3)
 
 
 def state_of_chain() -> dict[str, Any]:

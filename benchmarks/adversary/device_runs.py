@@ -53,7 +53,7 @@ def simulation(rng: random.Random) -> Any:
         return lw.FullDynamics(model(), state)
     if kind == 1:
         return lw.AdaptiveDynamics(model(), state, max_active_joints=3)
-    return lw.QuasiStatics(model(), model().neutral(), 1e-3)
+    return lw.QuasiStatics(model(), model().neutral(), tolerance=1e-3)
 
 
 def held_by_a_hand(rng: random.Random) -> Any:

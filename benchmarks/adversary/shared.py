@@ -33,7 +33,7 @@ def simulation(rng: random.Random) -> Any:
         return lw.FullDynamics(tree(), state)
     if kind == 1:
         return lw.AdaptiveDynamics(tree(), state, max_active_joints=8)
-    return lw.QuasiStatics(tree(), lw.State(state.q, 0.0 * state.v), 1e-3)
+    return lw.QuasiStatics(tree(), lw.State(state.q, 0.0 * state.v), tolerance=1e-3)
 
 
 def calls_on_a_simulation(rng: random.Random, faults: list[object]) -> list[Callable[[int], Any]]:

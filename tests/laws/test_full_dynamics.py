@@ -411,7 +411,7 @@ def test_run_takes_all_steps_and_stops_when_asked(integrator):
     assert ran.steps_done == 20
     assert (ran.state.q == stepped.state.q).all()
     assert [done for done, _ in seen] == [5, 10, 15, 20]
-    assert report.energy == seen[-1][1]
+    assert report.last.energy == seen[-1][1]
     ran.run(1e-2, 20, every=5, callback=lambda sim, report: sim.steps_done >= 30)
     assert ran.steps_done == 30
 

@@ -75,7 +75,7 @@ def test_implicit_joint_forces_are_those_of_the_end_of_the_step(kind, strength):
             assert acted.total == pytest.approx(tau, abs=20.0 * H * size)
             continue
         assert acted.total == pytest.approx(tau, abs=rounding(scale=size / H))
-        assert sim.effort == pytest.approx(acted.total, abs=rounding(scale=np.abs(acted.total).max()))
+        assert sim.applied_effort == pytest.approx(acted.total, abs=rounding(scale=np.abs(acted.total).max()))
     knee = model.v_slice("knee").start
     end = sim.state
     assert acted.dampers[knee] == pytest.approx(-0.1 * end.v[knee], rel=1e-9)
@@ -147,7 +147,7 @@ def test_floating_trees_and_quasi_statics_and_what_acts_before_the_first_step():
         assert now.springs[knee] == pytest.approx(-2.0 * (state.q[place] - 0.2), rel=1e-12, abs=1e-15)
         assert not now.dampers.any()
         sim.advance(H)
-        assert np.isfinite(sim.effort).all()
+        assert np.isfinite(sim.applied_effort).all()
 
 
 def test_inactive_joints_report_what_holds_them():
@@ -235,7 +235,7 @@ def test_quasi_statics_keeps_limits_of_effort():
     sim.set_motor("disc", position=2.0, stiffness=100.0)
     sim.solve()
     assert sim.acceleration[0] == pytest.approx(5.0 / 0.5, rel=1e-12)
-    assert sim.effort[0] == 5.0
+    assert sim.applied_effort[0] == 5.0
 
 
 def test_motors_at_their_limits_bring_light_links_to_rest():

@@ -88,12 +88,12 @@ def test_what_acts_is_recorded_exported_and_drawn(tmp_path, monkeypatch):
     joint = model.joint_names[2]
     assert np.array_equal(recording.efforts(2).motors, sim.efforts.motors)
     assert recording.joint_effort(joint, "motors")[-1] == sim.efforts.motors[2]
-    assert recording.joint_effort(joint)[-1] == sim.effort[2]
+    assert recording.joint_effort(joint)[-1] == sim.applied_effort[2]
     assert main(["export", "run", "--csv", "--out", "run.csv"]) == DONE
     rows = list(csv.DictReader((tmp_path / "run.csv").open()))
     columns = [name for name in rows[0] if joint in name and "effort" in name]
     assert columns
-    assert float(rows[-1][columns[0]]) == pytest.approx(sim.effort[2])
+    assert float(rows[-1][columns[0]]) == pytest.approx(sim.applied_effort[2])
     assert main(["plot", "run", "--effort", "*", "--joint", "*", "--out", "all.svg"]) == DONE
     drawn = (tmp_path / "all.svg").read_text(encoding="utf-8")
     assert all(name in drawn for name in model.joint_names)  # a pattern draws all that it matches

@@ -179,7 +179,7 @@ def test_a_number_of_joints_is_kept(model, rng):
         sim = (
             loaded(model, state, rng, max_active_joints=most)
             if loads
-            else lw.AdaptiveDynamics(model, state, None, most)
+            else lw.AdaptiveDynamics(model, state, max_active_joints=most)
         )
         assert sim.update_region(1e-2).n_active == min(most, can)
         for _ in range(10):

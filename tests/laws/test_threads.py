@@ -80,7 +80,7 @@ def test_one_collisions_object_for_many_threads():
 SIMULATIONS = {
     "full": lambda: lw.FullDynamics(MODEL, START),
     "adaptive": lambda: lw.AdaptiveDynamics(MODEL, START, max_active_joints=9),
-    "quasi-statics": lambda: lw.QuasiStatics(MODEL, MODEL.neutral(), 1e-3),
+    "quasi-statics": lambda: lw.QuasiStatics(MODEL, MODEL.neutral(), tolerance=1e-3),
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple, Protocol, overload
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,7 +22,6 @@ from linkwork.contact.volumes import all_open, make_volumes, place_nodes, refit
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import shown
 from linkwork.core.jit import inlined, kernel, routine
-from linkwork.core.messages.deprecation import warn_of_old
 from linkwork.core.messages.describe import described, tabled
 from linkwork.core.messages.names import did_you_mean
 from linkwork.core.turns import TakesTurns
@@ -152,15 +151,6 @@ class Collisions(TakesTurns):
         return found
 
 
-class Placed(Protocol):
-    """A simulation: a model, where it is now, and which pairs may touch in it."""
-
-    @property
-    def model(self) -> Model: ...
-    @property
-    def state(self) -> State: ...
-
-
 def _collisions(model: Model, settings: Contact | None = None) -> Collisions:
     """One `Collisions` per model, settings and thread."""
     as_model(model, "a clearance")
@@ -171,60 +161,30 @@ def _collisions(model: Model, settings: Contact | None = None) -> Collisions:
     return found
 
 
-def _of(subject: Model | Placed, state: State | None) -> tuple[Collisions, State]:
-    """The `Collisions` of a model with a state, or of a simulation as it is now, with its pairs to ignore."""
-    if isinstance(subject, Model):
-        if state is None:
-            raise StateError("a distance needs a state: give a model and a state, or a simulation.")
-        return _collisions(subject), state
-    now = getattr(subject, "state", None)
-    if not isinstance(now, State):
-        raise ModelError(f"a distance needs a lw.Model and a state, or a simulation, not {shown(subject)}.")
-    if state is not None:
-        raise StateError("a simulation has its own state; give none, or ask its model: closest(sim.model, state, ...).")
-    return _collisions(subject.model, getattr(subject, "contact", None)), now
-
-
-@overload
-def closest(model: Model, state: State, a: str, b: str) -> Closest: ...
-@overload
-def closest(model: Placed, state: str, a: str) -> Closest: ...
-def closest(model: Model | Placed, state: Any, a: str, b: str | None = None) -> Closest:
-    """The nearest points of two bodies or obstacles, by name: `closest(model, state, a, b)`, or of a simulation as it is
-    now, `closest(sim, a, b)`.
+def closest(model: Model, state: State, a: str, b: str) -> Closest:
+    """The nearest points of two bodies or obstacles, by name; `sim.closest(a, b)` in a simulation as it is now.
 
     Cost: O(n) for the poses, then one distance per pair of shapes.
     """
-    if (b is None) == isinstance(model, Model):
-        raise StateError(
-            "give closest(model, state, a, b) or closest(sim, a, b), a and b names of bodies or obstacles."
-        )
-    if b is None:
-        if hasattr(model, "closest"):
-            warn_of_old("closest(sim, a, b) is sim.closest(a, b) now; the old form goes with the next version.")
-        state, a, b = None, state, a
-    collisions, now = _of(model, state)
-    return collisions.closest(now, a, b)
+    return _collisions(model).closest(state, a, b)
 
 
-def clearance(model: Model | Placed, state: State | None = None) -> Closest | None:
+def clearance(model: Model, state: State) -> Closest | None:
     """The smallest distance between anything that may touch: bodies and obstacles, and bodies with each other.
 
-    Of a model in a state, or of a simulation as it is now: `clearance(model, state)`, `clearance(sim)`.
     Bodies joined to each other and pairs in `ignore_contact` do not count. None where there is nothing to touch.
+    `sim.clearance()` in a simulation as it is now.
     """
-    collisions, now = _of(model, state)
-    return collisions.clearance(now)
+    return _collisions(model).clearance(state)
 
 
-def in_collision(model: Model | Placed, state: State | None = None) -> bool:
-    """Whether anything overlaps, in a state of a model or in a simulation as it is now.
+def in_collision(model: Model, state: State) -> bool:
+    """Whether anything overlaps in a state; `sim.in_collision()` in a simulation as it is now.
 
     For many states, `Collisions(model).collide(q)` asks once.
     """
-    collisions, now = _of(model, state)
-    q, _ = as_state(collisions.model, now)
-    return bool(collisions.collide(q[None])[0])
+    q, _ = as_state(model, state)
+    return bool(_collisions(model).collide(q[None])[0])
 
 
 @kernel

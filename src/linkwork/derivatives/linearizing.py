@@ -13,7 +13,6 @@ import numpy as np
 
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import one_of
-from linkwork.core.messages.deprecation import once_positional
 from linkwork.derivatives.stepping.euler import EulerStep
 from linkwork.derivatives.stepping.step_gradients import Linearized, Seen, StepMap
 from linkwork.derivatives.stepping.steps import step_of
@@ -27,7 +26,6 @@ REACH = (
 )
 
 
-@once_positional("form")
 def linearize(sim: Any, h: float, *, form: str = "dense") -> Linearized:
     """Matrices A, B of one step of h [s] of a `FullDynamics` from its present state: dx⁺ = A dx + B dτ with x = (q, v).
 

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import integer, positive, shown
-from linkwork.core.messages.deprecation import once_positional
 from linkwork.core.messages.describe import html_table, tabled
 from linkwork.core.messages.progress import progress_bar
 from linkwork.derivatives.inputs import as_weights
@@ -223,7 +222,6 @@ def run_of(sim: Any) -> Any:
     return found
 
 
-@once_positional("memory", "progress", renamed={"steps": "n"})
 def run_with_gradients(
     sim: Any,
     h: float,

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import refuse_memory, shown
-from linkwork.core.messages.deprecation import once_positional
 from linkwork.dynamics import batches
 from linkwork.dynamics.aba import BODY_WORK as ABA_BODY_WORK
 from linkwork.dynamics.aba import DOF_WORK as ABA_DOF_WORK
@@ -219,7 +218,6 @@ ALGORITHMS: dict[str, Callable[[Model, FloatArray, FloatArray, FloatArray, Float
 }
 
 
-@once_positional("algorithm")
 @batches.takes_batches(batches.forward)
 def forward_dynamics(
     model: Model,

@@ -13,7 +13,6 @@ import numpy as np
 from linkwork.contact.settings import Contact
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.checks import flag, integer, one_of, positive
-from linkwork.core.messages.deprecation import once_positional
 from linkwork.core.units import given_in, unit
 from linkwork.dynamics.api import ALGORITHMS
 from linkwork.dynamics.inputs import as_model
@@ -95,10 +94,6 @@ class FullDynamics(Dynamics):
     )
     _forces: ModelForces
 
-    @once_positional(
-        "algorithm", "integrator", "implicit_joints", "keep_momentum", "rtol", "atol", "device", "field", "thermostat",
-        "contact", "limits",
-    )  # fmt: skip
     def __init__(
         self,
         model: Model,

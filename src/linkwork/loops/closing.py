@@ -13,7 +13,6 @@ import numpy as np
 
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import integer, positive
-from linkwork.core.messages.deprecation import once_positional
 from linkwork.dynamics.api import dca_solver, forward_dynamics
 from linkwork.dynamics.dca.solver import DcaSolver
 from linkwork.dynamics.inputs import NO_EFFORT, NO_WRENCHES, as_model, as_state
@@ -56,7 +55,6 @@ def loop_gaps(model: Model, state: State) -> LoopGaps:
     return LoopGaps(system.gap, system.slip, _factors(system, q).redundant)
 
 
-@once_positional("tolerance", "max_steps")
 def close_loops(model: Model, state: State, *, tolerance: float = 1e-10, max_steps: int = 100) -> State:
     """The nearest state at which all loops are closed and stay so: coordinates by Newton steps, then velocities.
 

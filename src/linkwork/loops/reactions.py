@@ -5,7 +5,6 @@ from __future__ import annotations
 from numpy.typing import ArrayLike
 
 from linkwork.core.arrays import FloatArray
-from linkwork.core.messages.deprecation import once_positional
 from linkwork.dynamics.inputs import as_model
 from linkwork.dynamics.quantities import reactions
 from linkwork.loops.constrained import constrained_dynamics
@@ -13,7 +12,6 @@ from linkwork.model.model import Model
 from linkwork.model.state import State
 
 
-@once_positional("algorithm")
 def joint_reactions(
     model: Model,
     state: State,

@@ -15,7 +15,6 @@ import numpy as np
 
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import flag
-from linkwork.core.messages.deprecation import old_attribute, warn_of_old
 from linkwork.core.messages.describe import html_table
 from linkwork.core.messages.names import did_you_mean_or_list
 from linkwork.core.turns import TakesTurns
@@ -55,17 +54,17 @@ class LinkageSimulation(Loaded, TakesTurns):
 
     _SETTINGS: tuple[str, ...] = ()  # attributes on which the course of the simulation depends
     _COUNTERS: tuple[str, ...] = ("time", "steps_done")  # attributes that change as it goes
-    _made_with: tuple[tuple[Any, ...], dict[str, Any]]
+    _made_with: dict[str, Any]
     _forces: PythonForces
 
     run = Runnable.run
     __copy__, __deepcopy__, __reduce_ex__ = copying.refuse_to_share, copying.copied, copying.pickled
 
     def __new__(cls, *args: Any, **options: Any) -> Any:
-        """Remembers the arguments after model and state, for copies."""
+        """Remembers the options, for copies."""
         _refuse_unknown(cls, options)
         sim = super().__new__(cls)
-        sim._made_with = args[2:], {key: value for key, value in options.items() if key not in ("model", "state")}
+        sim._made_with = {key: value for key, value in options.items() if key not in ("model", "state")}
         return sim
 
     def __init__(self, model: Model, state: State):
@@ -223,13 +222,6 @@ class LinkageSimulation(Loaded, TakesTurns):
         """The sum of `efforts` without contact, shape (nv,) [N·m or N]: all that acted in each joint in the last step."""
         return np.asarray(self._parts_of_efforts().sum(axis=1))
 
-    effort = old_attribute("Simulation", "effort", "applied_effort")
-
-    def recorded_efforts(self) -> FloatArray | None:
-        """Old name of what recordings keep; `efforts` has the same numbers."""
-        warn_of_old("Simulation.recorded_efforts: read sim.efforts instead; the old name goes with the next version.")
-        return self._recorded_efforts()
-
     def _recorded_efforts(self) -> FloatArray | None:
         """What a recording keeps of `efforts`, shape (nv, 5); None for large models, where it would outgrow the states."""
         return None if self.model.nv > MOST_RECORDED else self._parts_of_efforts()
@@ -304,7 +296,7 @@ class LinkageSimulation(Loaded, TakesTurns):
         names = (*(name for name in self._SETTINGS if not name.startswith("_")), "deadline")
         settings = {name: getattr(self, name) for name in names if hasattr(self, name)}
         content = self.checkpoint()
-        return type(self), self.model, self._first_state, *self._made_with, settings, self.loads, content
+        return type(self), self.model, self._first_state, self._made_with, settings, self.loads, content
 
 
 def _refuse_unknown(kind: type, options: dict[str, Any]) -> None:
@@ -312,7 +304,7 @@ def _refuse_unknown(kind: type, options: dict[str, Any]) -> None:
     taken = inspect.signature(kind.__init__).parameters  # type: ignore[misc]
     if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in taken.values()):
         return
-    for name in options.keys() - taken.keys() - getattr(kind.__init__, "old_names", set()):  # type: ignore[misc]
+    for name in options.keys() - taken.keys():
         known = [other for other in taken if other not in ("self", "model", "state")]
         where = f"; {ELSEWHERE[name]}." if name in ELSEWHERE else did_you_mean_or_list(name, known, len(known))
         raise StateError(f"{kind.__name__} has no option '{name}'{where}")

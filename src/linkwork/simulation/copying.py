@@ -44,7 +44,6 @@ def remake(
     kind: type[LinkageSimulation],
     model: Any,
     state: Any,
-    args: tuple[Any, ...],
     options: dict[str, Any],
     settings: dict[str, Any],
     loads: tuple[Load, ...],
@@ -52,9 +51,9 @@ def remake(
 ) -> LinkageSimulation:
     """The simulation that a checkpoint describes, with these handles for its loads.
 
-    args, options: that it was made with. settings: as they are now; users may have changed some since.
+    options: that it was made with. settings: as they are now; users may have changed some since.
     """
-    sim: Any = kind(model, state, *args, **options)
+    sim: Any = kind(model, state, **options)
     for name, value in settings.items():
         if getattr(sim, name) != value:
             setattr(sim, name, value)

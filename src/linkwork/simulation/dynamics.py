@@ -12,7 +12,6 @@ from linkwork.contact.points import add_contact_wrenches
 from linkwork.contact.settings import Contact
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import flag, positive
-from linkwork.core.messages.deprecation import old_attribute
 from linkwork.core.units import given_in
 from linkwork.dynamics.inputs import as_state
 from linkwork.dynamics.kinematics import world_poses
@@ -156,8 +155,6 @@ class Dynamics(LinkageSimulation):
         numbers: (c, 11) point [m], normal, gap [m], impulse [N·s], and the step that it acted in [s].
         """
         return None if self._contact_state is None or self.contact is None else self._contact_state.rows()
-
-    recorded_contacts = old_attribute("Simulation", "recorded_contacts", "contact_rows")
 
     def _explain_contact(self, status: int) -> StateError | None:
         """Why a step failed, where contact or limits were the cause."""

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linkwork.core.messages.deprecation import warn_of_old
 from linkwork.core.messages.describe import tabled
 from linkwork.core.units import unit
 from linkwork.model.model import Model
@@ -56,9 +55,6 @@ class RunReport:
     200 steps; None for simulations without energy or speeds.
     sensors: what they knew at the end, by name; None without any.
     units: what stands for each SI unit in runs of molecules; empty where SI units hold.
-
-    What the last report has can still be asked of this one (`report.energy` for `report.last.energy`), with a
-    DeprecationWarning.
     """
 
     def __repr__(self) -> str:
@@ -91,17 +87,6 @@ class RunReport:
     fastest_joint: str | None = None
     sensors: dict[str, NDArray[np.float64]] | None = None
     units: Mapping[str, str] = field(default_factory=dict)
-
-    def __getattr__(self, name: str) -> Any:
-        """Fields of the last report."""
-        if name.startswith("__") or name == "last":  # nothing to look at yet, as while it is copied
-            raise AttributeError(name)
-        if self.last is None:
-            raise AttributeError(f"'{name}' is a number of the last step, and this run took none.")
-        value = getattr(self.last, name)
-        if not name.startswith("_"):
-            warn_of_old(f"RunReport.{name} is report.last.{name} now; the short way goes with the next version.")
-        return value
 
 
 class Simulation(Protocol):

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from linkwork.core.checks import flag, integer, positive
-from linkwork.core.messages.deprecation import once_positional
 from linkwork.errors import StateError
 from linkwork.record.recorder import Recorder
 from linkwork.simulation.protocol import Callback, RunReport, Sensing, Simulation
@@ -150,7 +149,6 @@ class Runnable:
     @overload
     def run(self: Simulation, h: float, n: int, *, gradients: Literal[True], **options: Any) -> GradientRun: ...
 
-    @once_positional(renamed={"steps": "n"})
     def run(
         self: Simulation,
         h: float,

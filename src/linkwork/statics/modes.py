@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike
 
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import integer, positive
-from linkwork.core.messages.deprecation import once_positional
 from linkwork.core.messages.describe import described
 from linkwork.dynamics.inputs import as_state
 from linkwork.environment.water import Water
@@ -59,7 +58,6 @@ class Modes(NamedTuple):
     sweeps: int  # eliminations
 
 
-@once_positional("below", "effort", "wrenches", "loads")
 def modes(
     model: Model,
     state: State,

@@ -79,6 +79,6 @@ def test_too_long_steps_are_not_blamed_on_inertia():
 def test_bounds_of_what_nothing_moves(monkeypatch):
     """All digits lost of nothing are nothing: the bound is a number."""
     model = lw.library.chain(6).compile()
-    sim = lw.QuasiStatics(model, model.neutral(), 1e-3)
+    sim = lw.QuasiStatics(model, model.neutral(), tolerance=1e-3)
     monkeypatch.setattr("linkwork.adaptive.quasi_statics.floor.rounding_floor", lambda table, depth: (0.0, 0.0, np.inf))
     assert form_floor(sim, 1e-3) == (0.0, 0.0)

@@ -52,9 +52,9 @@ def test_adaptive_with_a_number_of_torsions_and_a_thermostat(tmp_path):
     )  # fmt: skip
     sim.apply_spring("A:20:CA", target=(4.0, 0.0, 0.0), stiffness=500.0)
     report = sim.run(h=2e-3, n=120)
-    assert 0 < report.n_active <= 8
+    assert 0 < report.last.n_active <= 8
     assert report.advice == ""  # the field costs more than any joint: counts of joints say nothing here
-    assert report.field_energy == sim.scalars()["field_energy"]
+    assert report.last.field_energy == sim.scalars()["field_energy"]
     assert set(sim.scalars()) >= {"field_energy", "temperature", "energy"}
     assert np.abs(molecule.positions(sim.state) - molecule.reference).max() > 1e-3
 

@@ -75,7 +75,7 @@ def with_parts(kind: str) -> lw.FullDynamics | lw.AdaptiveDynamics | lw.QuasiSta
         if kind == "contact":
             sim = lw.FullDynamics(model, state, **options)
         else:
-            sim = lw.AdaptiveDynamics(model, state, active_joints=2, **options)
+            sim = lw.AdaptiveDynamics(model, state, max_active_joints=2, **options)
             sim.pin_active(model.joint_names[1])
     sim.apply_wrench(1, force=(0.0, 0.1, 0.0))
     sim.set_motor(model.joint_names[-1], position=0.1, stiffness=0.1)

@@ -278,7 +278,7 @@ def test_queries_refuse_what_is_not_there():
 
 
 @pytest.mark.parametrize("simulation", [lw.FullDynamics, lw.AdaptiveDynamics])
-def test_queries_take_a_simulation_as_it_is_now(simulation):
+def test_simulations_answer_for_their_present_state(simulation):
     """Distances that a model gives for the state of the simulation, with the pairs that its contact ignores."""
     linkage = ball(("floor", lw.Plane()), ("post", lw.Sphere(0.1, placement=lw.Pose((0.25, 0, 0.3)))))
     model = linkage.compile()
@@ -286,23 +286,15 @@ def test_queries_take_a_simulation_as_it_is_now(simulation):
     sim = simulation(model, start, contact=lw.Contact(ignore=(("ball", "post"),)))
     sim.advance(1e-3, 100)
     for other in ("floor", "post"):
-        now, asked = lw.closest(sim, "ball", other), lw.closest(model, sim.state, "ball", other)
-        assert now.distance == asked.distance
-    assert lw.closest(sim, "ball", "floor").distance < 0.2
-    assert lw.clearance(sim).names == ("ball", "floor")
+        assert sim.closest("ball", other).distance == lw.closest(model, sim.state, "ball", other).distance
+    assert sim.closest("ball", "floor").distance < 0.2
+    assert sim.clearance().names == ("ball", "floor")
     assert lw.clearance(model, sim.state).names == ("ball", "post")
-    assert not lw.in_collision(sim)
-    for subject, *wrong in ((model, "ball", "floor"), (model, sim.state, "ball"), (sim, sim.state, "ball", "floor")):
-        with pytest.raises(lw.StateError, match=r"closest\(sim, a, b\)"):
-            lw.closest(subject, *wrong)
+    assert not sim.in_collision()
     with pytest.raises(lw.StateError, match="named by a text"):
-        lw.closest(sim, sim.state, "ball")
-    with pytest.raises(lw.StateError, match="its own state"):
-        lw.clearance(sim, sim.state)
-    with pytest.raises(lw.StateError, match="needs a state"):
-        lw.in_collision(model)
-    with pytest.raises(lw.ModelError, match="or a simulation"):
-        lw.clearance("ball")
+        lw.closest(model, sim.state, sim.state, "ball")
+    with pytest.raises(lw.ModelError, match="a clearance"):
+        lw.clearance("ball", sim.state)
 
 
 def test_pairs_can_be_ignored():

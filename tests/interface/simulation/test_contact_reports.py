@@ -198,3 +198,31 @@ def test_importing_linkwork_does_not_import_contact():
     code = "import sys, linkwork; print([m for m in sys.modules if m.startswith('linkwork.simulation.contact_step')])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_contact_wrenches_are_the_sum_of_the_contacts():
+    linkage = lw.Linkage()
+    box = lw.Inertia.box(2.0, (0.2, 0.2, 0.2))
+    for k in range(2):
+        linkage.add_body(f"box_{k}", joint=lw.Free(), inertia=box, shapes=[lw.Box((0.2, 0.2, 0.2))])
+    linkage.add_obstacle("floor", lw.Plane())
+    model = linkage.compile()
+    q = model.neutral().q.copy()
+    q[2], q[9], q[7] = 0.1, 0.3, 0.05
+    sim = lw.FullDynamics(model, model.state(q), contact=lw.Contact())
+    assert not sim.contact_wrenches().any()
+    sim.step(2e-3, 100)
+    poses = lw.body_poses(model, sim.state)
+    meant = np.zeros((2, 6))
+    for point in sim.contacts:
+        for name, sign in ((point.body, 1.0), (point.other, -1.0)):
+            if name in model.body_names:
+                i, force = model.body(name), sign * np.array(point.force)
+                meant[i, 3:] += force
+                meant[i, :3] += np.cross(np.array(point.point) - poses[i, :3, 3], force)
+    np.testing.assert_allclose(sim.contact_wrenches(), meant, atol=1e-12)
+    rows = sim.contact_rows()
+    assert rows.ids.shape == (len(sim.contacts), 3)
+    assert rows.numbers.shape == (len(sim.contacts), 11)
+    np.testing.assert_array_equal(rows.numbers[:, :3], [point.point for point in sim.contacts])
+    np.testing.assert_allclose(meant[:, 5], 2.0 * 9.81, rtol=1e-5)  # either box is at rest

@@ -22,7 +22,7 @@ WAYS = pytest.mark.parametrize("copied", [copy.deepcopy, through_pickle], ids=["
 SIMULATIONS = {
     "full": lambda: lw.FullDynamics(MODEL, START, integrator="semi_implicit_euler"),
     "adaptive": lambda: lw.AdaptiveDynamics(MODEL, START, max_active_joints=5, update_every=4),
-    "quasi-statics": lambda: lw.QuasiStatics(MODEL, MODEL.neutral(), 1e-3),
+    "quasi-statics": lambda: lw.QuasiStatics(MODEL, MODEL.neutral(), tolerance=1e-3),
 }
 
 

@@ -32,7 +32,6 @@ from linkwork.adaptive.workspace import ACTIVE_COUNT, CHANGE_COUNT, JOINT_COUNT
 from linkwork.contact.settings import Contact
 from linkwork.core.arrays import FloatArray, IntArray, frozen
 from linkwork.core.checks import flag, integer, not_negative, one_of, positive
-from linkwork.core.messages.deprecation import old_attribute, once_positional
 from linkwork.core.messages.warning import warn_user
 from linkwork.core.turns import in_turn
 from linkwork.core.units import given_in, unit
@@ -105,11 +104,6 @@ class AdaptiveDynamics(Dynamics):
     _COUNTERS = ("time", "steps_done", "_since_update", "_updated_at", "_is_proven")
     _forces: GroupForces
 
-    @once_positional(
-        "tolerance", "max_active_joints", "update_every", "measure", "weights", "velocity_weights", "horizon", "integrator",
-        "implicit_joints", "keep_momentum", "rtol", "atol", "field", "thermostat", "contact", "limits",
-        renamed={"active_joints": "max_active_joints"},
-    )  # fmt: skip
     def __init__(
         self,
         model: Model,
@@ -245,8 +239,6 @@ class AdaptiveDynamics(Dynamics):
         """Joint accelerations of the last step, zero where inactive; read-only, shape (nv,)."""
         self._region.collect()
         return frozen(self._tree.run.qdd.view())
-
-    max_active = old_attribute("AdaptiveDynamics", "max_active", "max_active_joints")
 
     @property
     def active_joints(self) -> list[str]:

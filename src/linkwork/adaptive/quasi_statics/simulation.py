@@ -43,7 +43,6 @@ from linkwork.adaptive.quasi_statics.solve import advance
 from linkwork.assembly.numbering import node_depths
 from linkwork.core.arrays import FloatArray, IntArray, frozen
 from linkwork.core.checks import integer, not_negative, one_of, positive
-from linkwork.core.messages.deprecation import old_attribute, once_positional
 from linkwork.core.units import unit
 from linkwork.dynamics.inputs import as_model, as_state, explain_failure
 from linkwork.errors import StateError
@@ -80,11 +79,6 @@ class QuasiStatics(LinkageSimulation):
 
     _forces: FieldLoads
 
-    max_joints = old_attribute("QuasiStatics", "max_joints", "max_active_joints")
-
-    @once_positional(
-        "tolerance", "measure", "max_active_joints", "deadline", "weights", renamed={"max_joints": "max_active_joints"}
-    )
     def __init__(
         self,
         model: Model,

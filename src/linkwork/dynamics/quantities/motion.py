@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike
 
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import choice
-from linkwork.core.messages.deprecation import once_positional
 from linkwork.core.messages.describe import table_of_attributes
 from linkwork.dynamics import batches, kinematics
 from linkwork.dynamics.inputs import (
@@ -39,7 +38,6 @@ def body_poses(model: Model, state: State) -> FloatArray:
         return finite_result(T, float(flat.sum()), "body_poses")
 
 
-@once_positional("frame")
 @batches.takes_batches(batches.twists)
 def body_twists(model: Model, state: State, *, frame: str = "body") -> FloatArray:
     """Twists [ω; v] of all bodies at their origins [rad/s, m/s], shape (n, 6).
@@ -56,7 +54,6 @@ def body_twists(model: Model, state: State, *, frame: str = "body") -> FloatArra
         return finite_result(np.asarray(twists), float(np.sum(twists)), "body_twists")
 
 
-@once_positional("frame", "at")
 @batches.takes_batches()
 def body_jacobian(
     model: Model, state: State, body: str | int, *, frame: str = "body", at: ArrayLike = (0.0, 0.0, 0.0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from linkwork.core.messages.deprecation import warn_of_old
 from linkwork.core.messages.names import did_you_mean_or_list
 from linkwork.core.units import given_in, unit
 from linkwork.scene.methods import METHODS
@@ -18,7 +17,6 @@ from linkwork.scene.sensors import SENSOR
 from linkwork.scene.waters import WATER
 
 MOST_STEPS = 10**12  # weeks of the fastest steps there are; beyond it a unit or an exponent went wrong
-OLD_KEYS = {"active_joints": "max_active_joints", "max_joints": "max_active_joints"}  # of [method]
 PICKS = ("only", "all", "first", "middle", "last")
 
 TOP: Keys = {
@@ -153,8 +151,7 @@ def _check_tables(
 ) -> dict[str, Any]:
     scene = _check_keys({k: v for k, v in data.items() if k in TOP}, TOP, (), faults)
     for name, table in tables.items():
-        known_as = _with_new_names(table, (name,))
-        scene[name] = _check_keys(known_as, _keys_of(name, known_as), (name,), faults)
+        scene[name] = _check_keys(table, _keys_of(name, table), (name,), faults)
     for name, keys in LISTS.items():
         scene[name] = [_check_keys(item, keys, (name, k), faults) for k, item in enumerate(lists[name])]
     if "contact" not in data:
@@ -187,15 +184,6 @@ def _keys_of(table: str, given: Mapping[str, Any]) -> Keys:
 
 def _is_method(kind: object) -> bool:
     return isinstance(kind, str) and kind in METHODS
-
-
-def _with_new_names(given: Mapping[str, Any], path: KeyPath) -> Mapping[str, Any]:
-    """A table with keys that were renamed under their new names."""
-    for old, new in OLD_KEYS.items():
-        if path == ("method",) and old in given and new not in given:
-            warn_of_old(f"scene: method.{old} is called method.{new} now; the old name goes with the next version.")
-            given = {new if name == old else name: value for name, value in given.items()}
-    return given
 
 
 def _check_keys(given: Mapping[str, Any], keys: Keys, path: KeyPath, faults: Faults) -> dict[str, Any]:
