@@ -365,8 +365,8 @@ def test_advance_is_step_without_a_report(kind):
     assert stepped.state.q.tobytes() == advanced.state.q.tobytes()
     assert (stepped.time, stepped.steps_done) == (advanced.time, advanced.steps_done)
     settings = stepped.settings()
-    assert settings["simulation"] == classes[kind].__name__
-    assert all(settings[name] == getattr(stepped, name) for name in settings if name != "simulation")
+    assert (settings.pop("simulation"), settings.pop("units")) == (classes[kind].__name__, model.units)
+    assert all(settings[name] == getattr(stepped, name) for name in settings)
 
 
 def test_loads_are_set_when_they_are_due():
