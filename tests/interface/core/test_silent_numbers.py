@@ -80,5 +80,6 @@ def test_bounds_of_what_nothing_moves(monkeypatch):
     """All digits lost of nothing are nothing: the bound is a number."""
     model = lw.library.chain(6).compile()
     sim = lw.QuasiStatics(model, model.neutral(), tolerance=1e-3)
-    monkeypatch.setattr("linkwork.adaptive.quasi_statics.floor.rounding_floor", lambda table, depth: (0.0, 0.0, np.inf))
+    floor = "linkwork.adaptive.quasi_statics.floor.rounding_floor"
+    monkeypatch.setattr(floor, lambda table, depth: (0.0, 0.0, np.inf, np.inf))
     assert form_floor(sim, 1e-3) == (0.0, 0.0)
