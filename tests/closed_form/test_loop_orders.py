@@ -384,6 +384,22 @@ def test_energy_beyond_the_work_of_efforts_is_told(make):
         assert [str(w.message).startswith("energy grows without a source") for w in warned] == [True] * told
 
 
+@pytest.mark.parametrize("make", [lw.FullDynamics, lw.AdaptiveDynamics])
+def test_a_driven_slider_that_is_stopped_by_a_wall_presses_by_virtual_work(make):
+    mechanism = SliderCrank()
+    mechanism.wall = 0.33
+    model, state, efforts = mechanism.start()
+    sim = make(model, state, contact=lw.Contact())
+    sim.set_effort("crank", efforts["crank"])
+    sim.step(1e-3, 1500)
+    angle = mechanism.read(model, sim.state)[0]
+    assert 0.5 < angle < 2.0
+    assert abs(mechanism.read(model, sim.state)[1]) < 1e-6
+    sine = mechanism.r * np.sin(angle) / mechanism.length
+    way = -mechanism.r * np.sin(angle) - mechanism.r * np.cos(angle) * sine / np.sqrt(1.0 - sine * sine)  # dx / dθ
+    assert sum(x.force[0] for x in sim.contacts) == pytest.approx(-mechanism.torque / way, rel=1e-4)
+
+
 def test_explicit_steps_are_judged_with_loops_closed():
     """Cut open, the struts of the governor would carry nothing and ring ten times as fast."""
     model, state, _ = MECHANISMS[STIFF].start()
