@@ -403,3 +403,49 @@ def test_kernels_run_without_compiling(tmp_path):
         check=False,
     )
     assert (done.returncode, done.stdout.strip()) == (0, "3"), done.stderr
+
+
+ADDING = """
+import sys
+import numpy as np
+from linkwork.core import jit
+
+def adding(k):
+    @jit.routine
+    def add(a):
+        jit.keep_out_of_line()
+        a[0] += k
+
+    @jit.kernel
+    def run(a):
+        add(a)
+
+    return run
+
+for k in map(float, sys.argv[1:]):
+    a, run = np.zeros(1), adding(k)
+    run(a)
+    assert a[0] == k, (k, a[0])
+    print(sum(run.stats.cache_hits.values()))
+"""
+
+
+def test_kernels_that_two_processes_compiled_call_their_own_subroutines(tmp_path):
+    """Each process numbers the subroutines that it compiles from one on: two kernels may come with one name for two."""
+    program = tmp_path / "adding.py"
+    program.write_text(ADDING)
+
+    def hits(*numbers):
+        done = subprocess.run(
+            [sys.executable, str(program), *numbers],
+            env=environment(tmp_path / "cache", PYTHONHASHSEED="0"),  # part of the names
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout.split()
+
+    assert hits("1") == hits("2") == ["0"]
+    assert hits("1", "2") == ["1", "1"]

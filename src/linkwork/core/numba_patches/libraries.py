@@ -70,8 +70,13 @@ class KernelLibrary(JITCodeLibrary):
     def finalize(self) -> None:
         self._codegen._check_llvm_bugs()
         self._raise_if_finalized()
+        own = {function.name for function in self._final_module.functions if not function.is_declaration}
         _link_all(self)
         self._optimize_final_module()
+        for function in self._final_module.functions:
+            # Names of subroutines are counted per process: those of kernels that two processes compiled may be the same.
+            if not function.is_declaration and function.name not in own:
+                function.linkage = "internal"
         self._final_module.verify()
         self._finalize_final_module()
 
