@@ -189,7 +189,8 @@ class LoopSystem:
             i, row, d = one.bodies[1], plan.loop_rows + one.coupling, one.freedom - one.first
             S = np.zeros((plan.model.nv, 6))
             moving, bias = joint_motion(arrays.tree, arrays.body, arrays.screws, i, q, v, S)
-            T = np.linalg.pinv(S[one.first : one.first + one.size])[:, d] * one.coefficient
+            dual = np.linalg.pinv(S[one.first : one.first + one.size])
+            T = np.asarray(one.coefficient * dual[:, d], dtype=np.float64)
             R, p = _relative(poses, *one.bodies)
             parent, child = (int(x) for x in np.searchsorted(plan.bodies, one.bodies))
             found += [(row, child, T), (row, parent, -T @ motion_matrix(R, p))]
