@@ -1,12 +1,9 @@
 """Every public name, and the file it stands in. Type checkers and editors read this, and so does `__init__.py`."""
 
-from linkwork import errors as errors
 from linkwork import gpu as gpu
 from linkwork import haptics as haptics
-from linkwork import joints as joints
 from linkwork import molecules as molecules
 from linkwork import sensors as sensors
-from linkwork import shapes as shapes
 from linkwork.adaptive.dynamics.gradients import RegionGradients as RegionGradients
 from linkwork.adaptive.dynamics.report import AdaptiveReport as AdaptiveReport
 from linkwork.adaptive.dynamics.simulation import AdaptiveDynamics as AdaptiveDynamics

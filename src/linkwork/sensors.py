@@ -8,7 +8,6 @@ from linkwork.model.sensors import (
     Orientation,
     Position,
     Range,
-    Sensor,
     Touch,
     Velocity,
 )
@@ -23,7 +22,6 @@ __all__ = [
     "Position",
     "Range",
     "Samples",
-    "Sensor",
     "Touch",
     "Velocity",
 ]

@@ -25,9 +25,9 @@ def describe() -> lw.Model:
     shapes: list[lw.Shape] = [lw.Box((1, 1, 1)), lw.Sphere(0.1), lw.Cylinder(0.1, 0.2), lw.Mesh("part.stl"), lw.Plane()]
     shapes.append(lw.Sphere(0.1, friction=lw.Friction(forward=0.1, backward=0.3, axis=(1, 0, 0), law="hu")))
     shapes.append(lw.HeightField(((0.0, 0.0), (0.0, 1.0)), (1.0, 1.0)))
-    obstacle: lw.Obstacle = linkage.add_obstacle("floor", lw.shapes.Plane())
+    obstacle: lw.Obstacle = linkage.add_obstacle("floor", lw.Plane())
     frame: lw.FrameOn = linkage.add_frame("tip", body.name, lw.Pose((0.0, 0.0, 0.3)))
-    loop: lw.Loop = linkage.add_loop(lw.joints.Spherical(), "a", "world")
+    loop: lw.Loop = linkage.add_loop(lw.Spherical(), "a", "world")
     linkage.sensors.append(lw.sensors.Imu("imu", frame.name, noise=0.1))
     sensor: lw.Sensor = linkage.sensors[0]
     linkage.actuators.append(lw.Actuator("drive", "a", "position", stiffness=10.0))
@@ -159,7 +159,7 @@ def failing() -> None:
         describe()
     except (lw.ModelError, lw.StateError, lw.FormatError, lw.MissingExtraError, lw.DeviceError) as error:
         print(error)
-    except (lw.SweepError, lw.SweepInterrupted, lw.errors.LinkworkError, lw.LinkworkError) as error:
+    except (lw.SweepError, lw.SweepInterrupted, lw.LinkworkError) as error:
         print(error, lw.LinkworkWarning)
 
 

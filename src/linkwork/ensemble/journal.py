@@ -57,11 +57,8 @@ class Journal:
             os.close(self._file)
 
 
-def read_journal(folder: Path, runs: int, has_sums: bool = True) -> dict[int, dict[str, Any]]:
-    """Outcomes by run; of a run that was done again the last.
-
-    runs: how many the sweep has. has_sums: whether every line must carry a checksum; those of earlier versions do not.
-    """
+def read_journal(folder: Path, runs: int) -> dict[int, dict[str, Any]]:
+    """Outcomes by run; of a run that was done again the last. runs: how many the sweep has."""
     path = folder / JOURNAL
     found: dict[int, dict[str, Any]] = {}
     if not path.exists():
@@ -73,7 +70,7 @@ def read_journal(folder: Path, runs: int, has_sums: bool = True) -> dict[int, di
             if not line.endswith(b"\n"):
                 break  # torn: the run counts as not done
             try:
-                outcome = _checked_outcome(json.loads(line), runs, has_sums)
+                outcome = _checked_outcome(json.loads(line), runs)
             except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
                 raise FormatError(
                     f"{path}:{k}: this line is damaged ({error}); take it out, and its run is done again."
@@ -82,14 +79,12 @@ def read_journal(folder: Path, runs: int, has_sums: bool = True) -> dict[int, di
     return found
 
 
-def _checked_outcome(outcome: Any, runs: int, has_sums: bool) -> dict[str, Any]:
+def _checked_outcome(outcome: Any, runs: int) -> dict[str, Any]:
     """What a line says; raises ValueError where it is not what was written, or says what no run leaves."""
     if not isinstance(outcome, dict):
         raise ValueError("it is not a table")
-    if has_sums or "sum" in outcome:
-        meant = outcome.pop("sum", None)
-        if meant != document_sum(outcome):
-            raise ValueError("its checksum is missing" if meant is None else "its checksum is another one")
+    if outcome.pop("sum", None) != document_sum(outcome):
+        raise ValueError("its checksum is another one, or missing")
     for name, kind in PARTS.items():
         if not isinstance(outcome.get(name), kind) or isinstance(outcome[name], bool):
             raise ValueError(f"'{name}' is {shown(outcome.get(name))}")

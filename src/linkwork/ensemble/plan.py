@@ -22,7 +22,7 @@ from linkwork.errors import FormatError, LinkworkError
 from linkwork.record.store.checksums import document_sum
 
 PLAN, POINTS = "sweep.json", "points.jsonl"
-FORMAT, FORMAT_VERSION, WITHOUT_SUMS = "linkwork sweep", 2, 1  # sweeps of version 1 have no checksums
+FORMAT, FORMAT_VERSION = "linkwork sweep", 2
 KEEP = ("recordings", "scalars")
 UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
 WORDS = {
@@ -47,7 +47,6 @@ class Plan:
     seed_keys: tuple[str, ...]
     results: tuple[str, ...]
     keep: str
-    has_sums: bool = True  # whether lines of the journal carry checksums: not in sweeps of earlier versions
 
     @property
     def is_function(self) -> bool:
@@ -65,7 +64,6 @@ def write_plan(folder: Path, plan: Plan) -> None:
     """The points first: a folder with a plan has all of it."""
     folder.mkdir(parents=True, exist_ok=True)
     data = asdict(plan)
-    del data["has_sums"]
     points = "".join(json.dumps(row) + "\n" for row in data.pop("rows"))
     about = {"format": FORMAT, "format_version": FORMAT_VERSION, "runs": len(plan.rows), **data}
     about["points_sum"] = zlib.crc32(points.encode())
@@ -96,14 +94,13 @@ def read_plan(folder: Path) -> Plan:
         raise FormatError(f"'{folder}' is not a sweep of Linkwork: it holds no {PLAN}.")
     try:
         about = json.loads(path.read_text(encoding="utf-8"))
-        if about["format"] != FORMAT or about["format_version"] not in (FORMAT_VERSION, WITHOUT_SUMS):
+        if about["format"] != FORMAT or about["format_version"] != FORMAT_VERSION:
             raise FormatError(f"{path}: this sweep has another format than this version of Linkwork reads.")
-        has_sums = about["format_version"] != WITHOUT_SUMS or "sum" in about
-        _require(not has_sums or about.pop("sum") == document_sum(about), f"{PLAN} is not what was written")
+        _require(about.pop("sum") == document_sum(about), f"{PLAN} is not what was written")
         points = _bytes_of(folder / POINTS)
-        _require(not has_sums or about["points_sum"] == zlib.crc32(points), f"{POINTS} is not what was written")
+        _require(about["points_sum"] == zlib.crc32(points), f"{POINTS} is not what was written")
         rows = [tuple(_list(json.loads(line), f"a line of {POINTS}")) for line in points.decode().splitlines()]
-        return _checked_plan(about, rows, has_sums)
+        return _checked_plan(about, rows)
     except FormatError:
         raise
     except UNREADABLE as error:
@@ -113,7 +110,7 @@ def read_plan(folder: Path) -> Plan:
         ) from None
 
 
-def _checked_plan(about: dict[str, Any], rows: list[tuple[Any, ...]], has_sums: bool) -> Plan:
+def _checked_plan(about: dict[str, Any], rows: list[tuple[Any, ...]]) -> Plan:
     """What sweep.json says as a Plan; raises ValueError where it says something that no sweep has."""
     names, seed_keys, results = (_words(about[name], name) for name in ("names", "seed_keys", "results"))
     _require(len(set(names)) == len(names) and not set(names) & set(RESERVED), f"names are {shown(names)}")
@@ -127,7 +124,7 @@ def _checked_plan(about: dict[str, Any], rows: list[tuple[Any, ...]], has_sums: 
         rows = [tuple(plain_value(value) for value in row) for row in rows]
     except LinkworkError as error:
         raise ValueError(f"{POINTS}: {error}") from None
-    return Plan(_checked_subject(about["subject"], names), names, rows, seed, seed_keys, results, keep, has_sums)
+    return Plan(_checked_subject(about["subject"], names), names, rows, seed, seed_keys, results, keep)
 
 
 def _checked_subject(subject: Any, names: tuple[str, ...]) -> dict[str, Any]:

@@ -161,7 +161,7 @@ class Sweep:
             write_plan(out, self.plan)
         if self.plan.keep == "recordings":
             (out / RUNS).mkdir(exist_ok=True)
-        kept = read_journal(out, len(self), read_plan(out).has_sums)
+        kept = read_journal(out, len(self))
         done = {run for run, outcome in kept.items() if not (retry_failed and outcome["status"] == FAILED)}
         if done and len(done) == len(self):
             SweepTable(out).write()

@@ -41,7 +41,7 @@ class SweepTable:
     def __init__(self, folder: str | Path):
         self.folder = as_path(folder, "a sweep")
         self.plan: Plan = read_plan(self.folder)
-        self._outcomes = read_journal(self.folder, len(self.plan.rows), self.plan.has_sums)
+        self._outcomes = read_journal(self.folder, len(self.plan.rows))
         self._runs = sorted(self._outcomes)
 
     @property

@@ -34,7 +34,7 @@ from linkwork.molecules.structure.report import Change, PreparationReport
 from linkwork.molecules.structure.strain import Clash, Geometry, Strain, note_geometry
 from linkwork.simulation.loading.fields import Field
 from linkwork.simulation.thermal.fixman import FixmanPotential
-from linkwork.simulation.thermal.langevin import BOLTZMANN, Langevin, RandomVelocities, temperature
+from linkwork.simulation.thermal.langevin import BOLTZMANN, RandomVelocities, temperature
 
 __all__ = [
     "BOLTZMANN",
@@ -46,7 +46,6 @@ __all__ = [
     "FixmanPotential",
     "Geometry",
     "HydrogenBond",
-    "Langevin",
     "Molecule",
     "OpenMMField",
     "PreparationReport",

@@ -65,9 +65,9 @@ def check_recording(recording: Recording) -> RecordingCheck:
         _whole_rows(recording, EFFORTS, faults)
     for name in CONTACTS if recording.has_contacts else ():
         _whole_rows(recording, name, faults)
-    if SAMPLES in done.get("sums", {}):  # recordings of the format before have none
+    if SAMPLES in done["sums"]:
         _whole_rows(recording, SAMPLES, faults)
-    marks = [mark for mark in (done["checkpoint"], done.get("earlier")) if mark is not None]
+    marks = [mark for mark in (done["checkpoint"], done["earlier"]) if mark is not None]
     whole = [tried(lambda mark=mark: recording._files.checkpoint(mark)) for mark in marks]
     return RecordingCheck(
         faults=tuple(dict.fromkeys(faults)),

@@ -92,8 +92,7 @@ def rows_between(recording: Recording, first: int, last: int) -> tuple[NDArray[n
     """Contacts of frames first to last - 1, and the frame of each, shape (c,)."""
     if not recording.has_contacts:
         raise StateError(
-            f"recording '{recording.path}' has no contacts: its simulation had no contact=lw.Contact(...), "
-            "or it is older than they are."
+            f"recording '{recording.path}' has no contacts: its simulation had no contact=lw.Contact(...)."
         )
     ends = recording._files.rows(ENDS, last, max(first - 1, 0)) if last > first else np.zeros(0, dtype=np.int64)
     start = int(ends[0]) if first > 0 and ends.size else 0

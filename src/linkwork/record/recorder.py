@@ -129,7 +129,7 @@ class Recorder(Uncopied):
         self._frames = {x: self._growing(f"frames/{x}", frames, done) for x in ("time", "step", "changes_end")}
         self._changes = {x: self._growing(f"changes/{x}", done["changes"], done) for x in ("index", "value")}
         self._keys = {x: self._growing(f"keys/{x}", done["keys"], done) for x in ("frame", "state")}
-        self._scalars = Scalars(group, folder, done, root.get("settings", {}))
+        self._scalars = Scalars(group, folder, done, root["settings"])
         self._efforts = EffortLines(group, folder, done)
         self._contacts = ContactLines(group, folder, done)
         self._samples = SampleLines(group, folder, done)
@@ -177,7 +177,7 @@ class Recorder(Uncopied):
     @property
     def settings(self) -> dict[str, Any]:
         """Of the simulation and its run, by name, once it has begun."""
-        return dict((self._root or {}).get("settings", {}))
+        return dict({} if self._root is None else self._root["settings"])
 
     def append(
         self,
@@ -376,7 +376,7 @@ class Recorder(Uncopied):
         with Recording(folder) as recording:
             model = recording.model
             mark, recorder.saved, recorder.run = recording._files.last_whole_checkpoint()
-        warn_of_other_kernels(folder, root.get("versions", {}))
+        warn_of_other_kernels(folder, root["versions"])
         lengths = {
             name: mark[name]
             for name in ("frames", "changes", "keys", "contacts", "samples", "scalars", "reports", "tails")

@@ -83,27 +83,27 @@ class Recording:
     @property
     def scene(self) -> str | None:
         """The text the run was made from, if it was."""
-        return self._files.root.get("scene")
+        return self._files.root["scene"]
 
     @property
     def settings(self) -> dict[str, Any]:
         """How the simulation and its run were set up, by name."""
-        return dict(self._files.root.get("settings", {}))
+        return dict(self._files.root["settings"])
 
     @property
     def metadata(self) -> dict[str, Any]:
         """What the user noted."""
-        return dict(self._files.root.get("metadata", {}))
+        return dict(self._files.root["metadata"])
 
     @property
     def versions(self) -> dict[str, str]:
         """Linkwork, NumPy, Numba, Zarr, Python and platform that made it."""
-        return dict(self._files.root.get("versions", {}))
+        return dict(self._files.root["versions"])
 
     @property
     def created(self) -> str:
         """When it began, in UTC (ISO 8601)."""
-        return str(self._files.root.get("created", ""))
+        return str(self._files.root["created"])
 
     @property
     def status(self) -> str:
@@ -185,7 +185,7 @@ class Recording:
     @property
     def has_efforts(self) -> bool:
         """Whether efforts on joints were recorded."""
-        return EFFORTS in self._files.committed.get("sums", {})
+        return EFFORTS in self._files.committed["sums"]
 
     def efforts(self, k: int) -> Efforts:
         """What acted on the joints in the step before frame k, by source, each of shape (nv,) [N·m or N]."""
@@ -212,14 +212,14 @@ class Recording:
     def _refuse_without_efforts(self) -> None:
         if not self.has_efforts:
             raise StateError(
-                f"recording '{self.path}' has no efforts on joints: it is of a large model, of a scene without joints to "
-                "drive, or older than they are."
+                f"recording '{self.path}' has no efforts on joints: it is of a large model, or of a scene without "
+                "joints to drive."
             )
 
     @property
     def has_contacts(self) -> bool:
         """Whether contacts were recorded: where the simulation had `contact`."""
-        return CONTACTS in self._files.committed.get("sums", {})
+        return CONTACTS in self._files.committed["sums"]
 
     def contacts(self, k: int) -> tuple[ContactPoint, ...]:
         """Where bodies touched each other or an obstacle in the step before frame k, as `sim.contacts` had it."""
@@ -360,7 +360,7 @@ class Recording:
     def __repr__(self) -> str:
         s = self.units.get("s", "s")
         span = f", {self.times[0]:g} {s} to {self.times[-1]:g} {s}" if len(self) else ""
-        name = self._files.root.get("model", "")
+        name = self._files.root["model"]
         return f"Recording('{self.path}', model '{name}', {len(self)} frames{span}, {self.status})"
 
     def _repr_html_(self) -> str:
@@ -369,7 +369,7 @@ class Recording:
         span = f"{self.times[0]:g} {s} to {self.times[-1]:g} {s}" if len(self) else "no frames"
         rows: list[tuple[str, object]] = [
             ("path", self.path),
-            ("model", self._files.root.get("model", "")),
+            ("model", self._files.root["model"]),
             ("frames", f"{len(self):,}, {span}"),
             ("status", self.status),
             ("scalars", ", ".join(self.scalars)),

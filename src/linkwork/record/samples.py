@@ -40,7 +40,7 @@ class SampleLines:
         """committed: numbers of the stream that count, and the sums of arrays that do."""
         self._group, self._folder = group, folder
         self.arrays: dict[str, GrowingArray] = {}  # by path within the recording
-        self.count = int(committed.get("samples", 0)) if NAME in committed["sums"] else 0
+        self.count = int(committed["samples"]) if NAME in committed["sums"] else 0
         if NAME in committed["sums"]:
             known = {"stored": committed["sums"][NAME], "tail": committed.get("tails", {}).get(NAME)}
             self.arrays[NAME] = GrowingArray(group[NAME], folder / NAME, self.count, **known)
@@ -84,7 +84,7 @@ def sensor_record(recording: Recording, name: str) -> SensorRecord:
     widths = [len(described["channels"]) for described in about.values()]
     place, own = list(about).index(name), about[name]
     stream = np.zeros(0)
-    if NAME in recording._files.committed.get("sums", {}):
+    if NAME in recording._files.committed["sums"]:
         stream = np.asarray(recording._files.rows(NAME, recording._files.length(NAME)))
     found, at = [], 0
     while at < stream.size:

@@ -22,7 +22,7 @@ class Scalars:
     def __init__(self, group: Any, folder: Path, committed: dict[str, Any], settings: dict[str, Any]):
         """committed: frames, and names of either kind, that count. settings: of the simulation, for the units."""
         self._group, self._folder, self._settings = group, folder, settings
-        self._sums, self._tails = dict(committed.get("sums", {})), dict(committed.get("tails", {}))
+        self._sums, self._tails = dict(committed["sums"]), dict(committed.get("tails", {}))
         self._written = int(committed["frames"])
         self._waiting = 0  # frames that were appended and not yet written
         self._arrays = {

@@ -215,7 +215,7 @@ class _Line:
             raise StateError(f"sensor '{sensor.name}': noise has {levels.size} numbers; give one, or {wanted}.")
         self._noise = np.broadcast_to(levels, (wanted,)) if levels.any() else None
         self._block, self._drawn = -1, np.zeros((0, wanted))
-        self._rows, self._reported_rows = f"sensor.{place}", f"sensor.{place}.told"  # in checkpoints, those of old too
+        self._rows, self._reported_rows = f"sensor.{place}", f"sensor.{place}.told"  # in checkpoints
         self.reset()
 
     def reset(self) -> None:

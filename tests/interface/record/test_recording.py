@@ -271,7 +271,7 @@ def test_strangers_are_refused(tmp_path):
         (
             "newer",
             lambda path: write_root(path, {"attributes": {"linkwork_recording": 99}}),
-            "format 99.*newer Linkwork",
+            "format 99.*version that wrote it",
         ),
     ):
         make(tmp_path / name)

@@ -180,7 +180,7 @@ class Pushed(envs.Task):
 
     def __init__(self):
         linkage = lw.Linkage("slider", gravity=(0, 0, 0))
-        linkage.add_body("cart", "world", lw.joints.Prismatic((1, 0, 0)), inertia=lw.Inertia.box(2.0, (1, 1, 1)))
+        linkage.add_body("cart", "world", lw.Prismatic((1, 0, 0)), inertia=lw.Inertia.box(2.0, (1, 1, 1)))
         linkage.actuators.append(lw.Actuator("push", "cart", "effort", time_constant=0.05))
         super().__init__(linkage.compile(), np.array([-3.0]), np.array([3.0]), 2)
 

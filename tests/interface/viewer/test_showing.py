@@ -145,7 +145,6 @@ def of_molecules(folder):
         lw.molecules.HydrogenBond(1, 5, -8.0),
     ]
     yield from [lw.molecules.FixmanPotential(molecule.model, 300.0), lw.molecules.RandomVelocities(molecule.model)]
-    yield lw.molecules.Langevin(300.0, 1.0)
     yield lw.molecules.Restraints(molecule).distance("A:1:CA", "A:3:CA", (0.5, 0.7), stiffness=500.0)
     strain, clash = lw.molecules.Strain("ALA 1", 120.0, "angle"), lw.molecules.Clash("A", "B", 0.1, 30.0)
     yield from [strain, clash, lw.molecules.Geometry((strain,), (clash,))]

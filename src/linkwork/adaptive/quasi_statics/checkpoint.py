@@ -25,11 +25,11 @@ from linkwork.model.layout import ARMATURE
 from linkwork.model.model import Model
 from linkwork.simulation.parts.part import Entry, Saved, copies, entry_of, write
 
-# Arrays that a checkpoint holds, under the same names but for two.
+# Arrays that a checkpoint holds, under the same names but for one.
 OF_RUN = (
     "q", "saved_q", "qdd", "counts", "metric_sums", "wrench", "loop_wrench", "held", "held_qdd", "limit_effort"
 )  # fmt: skip
-STORED_AS = {"saved_q": "kept_q", "held": "at_limits"}
+STORED_AS = {"held": "at_limits"}  # the tree has nodes that are held
 
 
 class OpenNodes:

@@ -43,11 +43,11 @@ def write_bundle(group: Any, name: str, content: dict[str, object]) -> int:
     return array_sum(data)
 
 
-def read_bundle(group: Any, name: str, checksum: int | None = None) -> dict[str, object]:
-    """What was written. checksum: of its bytes, where one is known."""
+def read_bundle(group: Any, name: str, checksum: int) -> dict[str, object]:
+    """What was written. checksum: of its bytes."""
     array = group[name]
     bytes_read = read_rows(array)
-    if checksum is not None and array_sum(bytes_read) != checksum:
+    if array_sum(bytes_read) != checksum:
         raise ValueError(f"checkpoint '{name}' holds other numbers than were written")
     data = bytes_read.tobytes()
     content: dict[str, object] = {}
@@ -59,7 +59,7 @@ def read_bundle(group: Any, name: str, checksum: int | None = None) -> dict[str,
     return content
 
 
-def read_checkpoint(group: Any, slot: str, checksum: int | None = None) -> tuple[dict[str, object], dict[str, object]]:
+def read_checkpoint(group: Any, slot: str, checksum: int) -> tuple[dict[str, object], dict[str, object]]:
     """What the simulation saved, and what the run noted. checksum: as of `read_bundle`."""
     entries = read_bundle(group["checkpoints"], slot, checksum)
     saved = {key[4:]: value for key, value in entries.items() if key.startswith("sim.")}

@@ -51,7 +51,7 @@ class CheckedFolder:
 
     def refuse_missing(self) -> None:
         """Arrays that are written once and whose files are gone."""
-        missing = [name for name in self.root.get("contents", {}) if not (self.path / name / ROOT).is_file()]
+        missing = [name for name in self.root["contents"] if not (self.path / name / ROOT).is_file()]
         if missing:
             raise damaged(self.path / missing[0] / ROOT, "is missing")
 
@@ -59,8 +59,7 @@ class CheckedFolder:
         """An array that is written once."""
         self.check_description(name)
         values = read_rows(self.group[name])
-        meant = self.root.get("contents", {}).get(name)
-        if meant is not None and array_sum(values) != meant:
+        if array_sum(values) != self.root["contents"][name]:
             raise damaged(self.path / name, "holds other numbers than were written")
         return values
 
@@ -101,9 +100,8 @@ class CheckedFolder:
         """What the simulation saved and what its run noted then."""
         slot = mark["slot"]
         with self.damage():
-            if "description" in mark:
-                check_description(self.path, f"checkpoints/{slot}", {f"checkpoints/{slot}": mark["description"]})
-            return read_checkpoint(self.group, slot, mark.get("content"))
+            check_description(self.path, f"checkpoints/{slot}", {f"checkpoints/{slot}": mark["description"]})
+            return read_checkpoint(self.group, slot, mark["content"])
 
     def last_whole_checkpoint(self) -> tuple[dict[str, Any], dict[str, object], dict[str, object]]:
         """The last checkpoint, or with a warning the one before where that is damaged; and what marks it."""
@@ -111,7 +109,7 @@ class CheckedFolder:
         try:
             return done["checkpoint"], *self.checkpoint(done["checkpoint"])
         except FormatError as error:
-            earlier = done.get("earlier")
+            earlier = done["earlier"]
             if earlier is None:
                 raise
             found = self.checkpoint(earlier)

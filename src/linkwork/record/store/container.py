@@ -265,11 +265,9 @@ def read_root(folder: Path) -> dict[str, Any]:
     if version is None:
         raise FormatError(f"'{folder}' is not a recording of Linkwork: its {ROOT} has no '{MARK}'.")
     if isinstance(version, int) and version != FORMAT:
-        way_out = (
-            "Install a newer Linkwork." if version > FORMAT else "Make it anew, or read it with the older Linkwork."
-        )
         raise FormatError(
-            f"recording '{folder}' has format {version}; this version of Linkwork reads format {FORMAT}. {way_out}"
+            f"recording '{folder}' has format {version}; this version of Linkwork reads format {FORMAT}. "
+            "Make it anew, or read it with the version that wrote it."
         )
     kept = {key: value for key, value in attributes.items() if key != CHECKSUM}
     if attributes.get(CHECKSUM) != document_sum(kept):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import MISSING, fields
+from dataclasses import fields
 from functools import cache
 from typing import Any
 
@@ -69,11 +69,6 @@ SHAPE_KINDS = {
         shape_kinds.HeightField,
     )
 }
-_NOTHING = object()
-# What a shape says of its surface is written only where it says something: recordings of before hold none of it.
-_DEFAULTS: dict[str, Any] = {
-    field.name: field.default for kind in SHAPE_KINDS.values() for field in fields(kind) if field.default is not MISSING
-}
 
 
 def write_model(group: Any, model: Model) -> dict[str, int]:
@@ -121,12 +116,12 @@ def read_model(group: Any, read: Callable[[str], NDArray[Any]] | None = None) ->
         ),
         rank=rank,
         units=text["units"],
-        obstacles=tuple((name, _shape(item)) for name, item in text.get("obstacles", ())),
-        ignore_contact=tuple((a, b) for a, b in text.get("ignore_contact", ())),
-        sensors=tuple(_sensor(item) for item in text.get("sensors", ())),
-        actuators=tuple(Actuator(**_values(item)) for item in text.get("actuators", ())),
-        couplings=tuple(Coupling(**_values(item)) for item in text.get("couplings", ())),
-        rods=tuple(_rod(item) for item in text.get("rods", ())),
+        obstacles=tuple((name, _shape(item)) for name, item in text["obstacles"]),
+        ignore_contact=tuple((a, b) for a, b in text["ignore_contact"]),
+        sensors=tuple(_sensor(item) for item in text["sensors"]),
+        actuators=tuple(Actuator(**_values(item)) for item in text["actuators"]),
+        couplings=tuple(Coupling(**_values(item)) for item in text["couplings"]),
+        rods=tuple(_rod(item) for item in text["rods"]),
     )
 
 
@@ -203,7 +198,7 @@ def _joint(item: dict[str, Any]) -> Joint:
     return joint
 
 
-def _named(described: Sensor | Actuator | Coupling) -> dict[str, Any]:
+def _named(described: Sensor | Actuator | Coupling | Shape) -> dict[str, Any]:
     return {field.name: getattr(described, field.name) for field in fields(described)}
 
 
@@ -248,15 +243,13 @@ def _shape_fields(shape: Shape) -> dict[str, Any]:
     kind = type(shape)
     if SHAPE_KINDS.get(kind.__name__) is not kind:
         raise FormatError(f"a recording cannot hold a shape of kind {kind.__name__}.")
-    values = {name: getattr(shape, name) for name in _field_names(kind)}
-    plain = {name: value for name, value in values.items() if value != _DEFAULTS.get(name, _NOTHING)}
-    return {**plain, "kind": kind.__name__, "placement": _pose_numbers(shape.placement)}
+    return {**_named(shape), "kind": kind.__name__, "placement": _pose_numbers(shape.placement)}
 
 
 def _shape(item: dict[str, Any]) -> Shape:
     kind = SHAPE_KINDS[item["kind"]]
     shape = kind.__new__(kind)
     for name in _field_names(kind):
-        value = _pose(item["placement"]) if name == "placement" else _tuples(item.get(name, _DEFAULTS.get(name)))
+        value = _pose(item["placement"]) if name == "placement" else _tuples(item[name])
         object.__setattr__(shape, name, value)
     return shape
