@@ -5,7 +5,10 @@ Needs Chromium (Debian: apt-get install chromium), Playwright and the extra `vie
 
 import shutil
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from playwright.sync_api import sync_playwright
 
@@ -13,8 +16,23 @@ import linkwork as lw
 
 HERE = Path(__file__).parent
 SOFTWARE = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
+QUIET = ["--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"]
 SIZE = {"width": 1100, "height": 760}
 LONG = 120_000  # [ms] until a page is drawn without graphics hardware
+
+
+@contextmanager
+def opened(viewer: Any, size: dict[str, int] = SIZE, sharp: float = 1.0) -> Iterator[Any]:
+    """The page of a viewer in a browser, ready to play. sharp: pixels of its pictures per pixel of the page."""
+    with sync_playwright() as started:
+        chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+        browser = started.chromium.launch(executable_path=chromium, args=SOFTWARE + QUIET)
+        page = browser.new_page(viewport=size, device_scale_factor=sharp)
+        page.goto(viewer.url)
+        page.get_by_role("button", name="Play").wait_for(timeout=LONG)
+        page.add_style_tag(content="[class*=Notification] {display: none}")  # of drawing without graphics hardware
+        yield page
+        browser.close()
 
 
 def make(out: Path) -> None:
@@ -24,17 +42,12 @@ def make(out: Path) -> None:
     viewer = lw.view(sim, h=1e-3, browser=False, port=0)
     live = viewer.page
     sim.apply_wrench("link_5", force=(0.0, 0.0, 6.5))
-    with sync_playwright() as started:
-        chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-        page = started.chromium.launch(executable_path=chromium, args=SOFTWARE).new_page(viewport=SIZE)
-        page.goto(viewer.url)
-        page.get_by_role("button", name="Play").wait_for(timeout=LONG)
+    with opened(viewer) as page:
         live.play()
         page.wait_for_timeout(5000)
         live.pause()
         live.stage.choose(model.body("link_3"))
         page.wait_for_timeout(8000)
-        page.add_style_tag(content="[class*=Notification] {display: none}")  # of drawing without graphics hardware
         page.screenshot(path=str(out), timeout=LONG)
     viewer.close()
 
