@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 import linkwork as lw
+from linkwork.simulation.contact_step.search.neighbours import names_of
 
 from .scenes import CLOCK
 
@@ -295,7 +296,9 @@ def never_touching(start: Start) -> list[tuple[str, str]]:
     loops = [(loop.body_a, loop.body_b) for loop in start.linkage.loops]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", lw.LinkworkWarning)
-        return [*simulation(start).view.contact.contact.ignore, *loops]
+        state = simulation(start).view.contact
+        names = names_of(state.model)
+        return [*((names[a], names[b]) for a, b in state.left_out.tolist()), *loops]
 
 
 class Peer:

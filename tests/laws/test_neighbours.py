@@ -227,6 +227,40 @@ def test_links_of_a_cable_that_are_shorter_than_thick_do_not_touch_those_they_re
     assert not sim.contacts
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_runs_of_bodies_that_overlap_on_random_trees(seed):
+    """Left out are neighbours that overlap, and ends of longer ways whose two next shorter parts are left out already."""
+    rng = np.random.default_rng(seed)
+    linkage = lw.Linkage("tree")
+    for i in range(25):
+        parent = f"b{rng.integers(max(0, i - 3), i)}" if i else "world"
+        place, radius = lw.Pose(tuple(0.02 * rng.normal(size=3))), float(rng.uniform(0.01, 0.04))
+        inertia, shapes = lw.Inertia.sphere(0.1, radius), [lw.Sphere(radius)] if rng.random() < 0.9 else []
+        linkage.add_body(f"b{i}", parent, lw.Spherical() if i else lw.Free(), place, inertia, shapes=shapes)
+    model = linkage.compile()
+    at, parent = lw.body_poses(model, model.neutral())[:, :3, 3], model.parent
+    radius = {body: shape.radius for body, shape in model.shapes}
+    margin = 1e-3 * np.mean(list(radius.values()))
+    up = [[i] for i in range(25)]
+    for i in range(1, 25):
+        up[i] += up[parent[i]]
+    wanted, ways = set(), {}
+    for a in range(25):
+        for b in range(a):
+            top = next(i for i in up[a] if i in up[b])
+            ways[b, a] = [*up[b][: up[b].index(top) + 1], *up[a][: up[a].index(top)][::-1]]
+    for (b, a), way in sorted(ways.items(), key=lambda each: len(each[1])):
+        depth = radius.get(a, -9.0) + radius.get(b, -9.0) - np.linalg.norm(at[a] - at[b])
+        inner = [tuple(sorted(pair)) for pair in ((way[0], way[-2]), (way[1], way[-1]))]
+        if (len(way) == 3 and depth > margin) or (len(way) > 3 and depth > -margin and wanted.issuperset(inner)):
+            wanted.add((b, a))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", lw.LinkworkWarning)
+        sim = lw.FullDynamics(model, model.neutral(), contact=lw.Contact())
+    assert len(wanted) > 10
+    assert {tuple(pair) for pair in sim.view.contact.left_out.tolist()} == wanted
+
+
 @pytest.mark.parametrize("links", [12, 2000])
 def test_links_that_one_just_reaches_do_not_touch_it(links):
     """Where links are four times as thick as long, the fifth touches the first at a distance of zero, to rounding."""

@@ -6,6 +6,8 @@ Steps search from one moment to the next (`simulation.contact_step.search`), by 
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from linkwork.contact.broad_phase import (
@@ -22,8 +24,13 @@ from linkwork.contact.broad_phase import (
 from linkwork.contact.contact_list import make_contacts, warm_start
 from linkwork.contact.geometry.boxes import CENTRE, HALF, REACH, boxes_apart
 from linkwork.contact.geometry.distance import make_scratch
+from linkwork.contact.narrow_phase import list_contacts, may_touch, narrow_of
 from linkwork.contact.near_world import list_obstacle
+from linkwork.contact.swept import Side
 from linkwork.contact.tables import (
+    CLEARANCE,
+    LEAST,
+    MODE,
     QUERY,
     THIN,
     ShapeTable,
@@ -38,6 +45,7 @@ from linkwork.contact.volumes import (
     place_nodes,
     refit,
 )
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.spatial.memory import load3, load9
 from linkwork.spatial.rotations import IDENTITY3, ZERO3, dot3
@@ -75,11 +83,50 @@ def find_contacts(finder, open_nodes, margin, h, self_contact):
     return finder.contacts.number[0]
 
 
-@kernel
-def find_all_contacts(finder, open_nodes, poses, twists, margin, h, self_contact):
+def find_all_contacts(finder: Finder, open_nodes, poses, twists, margin, h, self_contact) -> int:  # type: ignore[no-untyped-def]
     """The same for a linkage whose joints all move: world poses (n, 12), twists (n, 6; world axes, at body origins)."""
-    place_nodes(finder.volumes, poses, twists)
-    return find_contacts(finder, open_nodes, margin, h, self_contact)
+    nothing = np.zeros((0, 2), dtype=np.int64), np.zeros(0)
+    found: int = look(finder, open_nodes, poses, twists, margin, h, self_contact, *nothing)
+    return found
+
+
+def gaps_of_shapes(finder: Finder, poses: FloatArray, pairs: IntArray) -> FloatArray:
+    """Distances of pairs of shapes, (k, 2), below zero where they overlap [m]; infinite where they may not touch."""
+    gaps = np.zeros(len(pairs))
+    look(finder, np.zeros(0, dtype=np.int64), poses, np.zeros((len(poses), 6)), 0.0, 0.0, False, pairs, gaps)
+    return gaps
+
+
+@kernel
+def look(finder, open_nodes, poses, twists, margin, h, self_contact, pairs, gaps):
+    """Both of these, in one kernel: most of what it takes to compile them is the same."""
+    if pairs.shape[0] == 0:
+        place_nodes(finder.volumes, poses, twists)
+        return find_contacts(finder, open_nodes, margin, h, self_contact)
+    for k in range(pairs.shape[0]):
+        finder.query[MODE], finder.query[LEAST] = CLEARANCE, math.inf
+        if may_touch(finder.table, pairs[k, 0], pairs[k, 1]):
+            measure_pair(finder, poses, pairs[k, 0], pairs[k, 1])
+        gaps[k] = finder.query[LEAST]
+    return 0
+
+
+@inlined
+def pose_of_shape(table, poses, s):
+    """World pose of the body that shape s stands on."""
+    R, p = IDENTITY3, ZERO3
+    if table.body[s] >= 0:
+        R, p = load9(poses, table.body[s], 0), load3(poses, table.body[s], 9)
+    return R, p
+
+
+@routine
+def measure_pair(finder, poses, s, t):
+    """The distance of two shapes, kept where it is the smallest so far."""
+    table = finder.table
+    Ra, pa = pose_of_shape(table, poses, s)
+    Rb, pb = pose_of_shape(table, poses, t)
+    list_contacts(narrow_of(finder), Side(s, Ra, pa, ZERO6), Side(t, Rb, pb, ZERO6), 0.0)
 
 
 @routine

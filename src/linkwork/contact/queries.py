@@ -11,17 +11,15 @@ from numpy.typing import ArrayLike, NDArray
 from linkwork.assembly.plan import assemble_model
 from linkwork.contact.broad_phase import Finder
 from linkwork.contact.geometry.solids import PLANE
-from linkwork.contact.model_search import make_finder, search
-from linkwork.contact.narrow_phase import list_contacts, narrow_of
+from linkwork.contact.model_search import make_finder, measure_pair, search
 from linkwork.contact.points import name_of
 from linkwork.contact.settings import Contact
 from linkwork.contact.shape_table import entities_by_name, shape_table
-from linkwork.contact.swept import Side
 from linkwork.contact.tables import CLEARANCE, COLLISION, FOUND_A, FOUND_B, FOUND_NORMAL, LEAST, MODE, SHAPE_S, SHAPE_T
 from linkwork.contact.volumes import all_open, make_volumes, place_nodes, refit
 from linkwork.core.arrays import FloatArray
 from linkwork.core.checks import shown
-from linkwork.core.jit import inlined, kernel, routine
+from linkwork.core.jit import inlined, kernel
 from linkwork.core.messages.describe import described, tabled
 from linkwork.core.messages.names import did_you_mean
 from linkwork.core.turns import TakesTurns
@@ -32,8 +30,7 @@ from linkwork.model.layout import PARENT
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.spatial.memory import load3, load9, store3, store9
-from linkwork.spatial.rotations import IDENTITY3, ZERO3
-from linkwork.spatial.vectors import ZERO6, compose_pose
+from linkwork.spatial.vectors import compose_pose
 
 STACK_TOO_SHORT = "the search for contacts ran out of room; this is a fault of Linkwork, please report the model"
 
@@ -222,24 +219,6 @@ def begin_question(finder, poses, mode, goes_on):
     query[LEAST] = 1e-300 if mode == COLLISION else np.inf
     if known:
         measure_pair(finder, poses, int(query[SHAPE_S]), int(query[SHAPE_T]))
-
-
-@inlined
-def pose_of_shape(table, poses, s):
-    """World pose of the body that shape s stands on."""
-    R, p = IDENTITY3, ZERO3
-    if table.body[s] >= 0:
-        R, p = load9(poses, table.body[s], 0), load3(poses, table.body[s], 9)
-    return R, p
-
-
-@routine
-def measure_pair(finder, poses, s, t):
-    """The distance of two shapes, kept where it is the smallest so far."""
-    table = finder.table
-    Ra, pa = pose_of_shape(table, poses, s)
-    Rb, pb = pose_of_shape(table, poses, t)
-    list_contacts(narrow_of(finder), Side(s, Ra, pa, ZERO6), Side(t, Rb, pb, ZERO6), 0.0)
 
 
 @kernel

@@ -217,6 +217,12 @@ def _ignored(model: Model, settings: Contact) -> IntArray:
     return np.array(sorted(keys), dtype=np.int64)
 
 
+def with_ignored(table: ShapeTable, pairs: IntArray) -> ShapeTable:
+    """The same table, with more pairs of entities (k, 2) that never touch."""
+    keys = pairs.min(axis=1) * table.stride[0] + pairs.max(axis=1) if len(pairs) else table.ignored
+    return table._replace(ignored=np.union1d(table.ignored, keys))
+
+
 def entities_by_name(model: Model) -> Callable[[str], list[int]]:
     """What names of bodies and obstacles stand for; that of the world for all bodies that are fixed to it."""
     ground = ground_entities(model)

@@ -66,7 +66,8 @@ class _Targets:
         parts = [(motor, motor.position if column == M_POSITION else motor.velocity) for motor in motors]
         self._values = values_of([signal for _, signal in parts if signal is not None])
         joints = [motor.joint for motor, signal in parts if signal is not None]
-        rows = [np.arange(sim.model.nv)[sim.model.v_slice(joint)] for joint in joints]
+        along = [sim.model.v_slice(joint) for joint in joints]
+        rows = [np.arange(each.start, each.stop) for each in along]
         self._rows = np.concatenate([np.zeros(0, dtype=np.int64), *rows])
 
     def set(self, sim: Any, t: float) -> None:

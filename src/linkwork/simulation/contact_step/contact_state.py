@@ -15,7 +15,7 @@ from linkwork.contact.broad_phase import Finder
 from linkwork.contact.model_search import make_finder
 from linkwork.contact.points import ContactPoint, ContactRows, points_of
 from linkwork.contact.settings import Contact
-from linkwork.contact.shape_table import mean_size, shape_table
+from linkwork.contact.shape_table import mean_size, shape_table, with_ignored
 from linkwork.contact.solver.allocation import make_problem, make_system
 from linkwork.contact.solver.problem import SLIDE, STICK
 from linkwork.contact.volumes import all_open, make_volumes
@@ -27,7 +27,7 @@ from linkwork.loops.system import loop_plan
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation.contact_step import arrays as ca
-from linkwork.simulation.contact_step.search.neighbours import without_overlaps
+from linkwork.simulation.contact_step.search.neighbours import overlaps_by_design
 from linkwork.simulation.contact_step.sweeps.memory import make_sweeps
 from linkwork.simulation.parts.contact_arrays import allocate_contact_arrays
 from linkwork.simulation.parts.part import Entry, Saved
@@ -85,18 +85,19 @@ class ContactState:
 
     def __init__(self, model: Model, contact: Contact | None, limits: bool, state: State):
         """state: where the simulation begins."""
-        if contact is not None:
-            contact = without_overlaps(model, contact, state)
         self.model, self.contact = model, contact
         self.finder: Finder | None = None
+        self.left_out = np.zeros((0, 2), dtype=np.int64)  # pairs of entities that overlap by design
         margin, contacts, nodes = 0.0, 0, 0
         if contact is not None:
             table = shape_table(model, contact)
             assembly = assemble_model(model)
             volumes = make_volumes(assembly, table)
             contacts, nodes = FIRST_CONTACTS, assembly.nodes.shape[0]
-            self.finder = make_finder(table, volumes, assembly.depth, contacts)
+            finder = make_finder(table, volumes, assembly.depth, contacts)
             margin = contact.margin or 1e-3 * mean_size(table)
+            self.left_out = overlaps_by_design(model, contact, finder, margin, state)
+            self.finder = finder._replace(table=with_ignored(table, self.left_out))
         self.contacts = self.finder.contacts if self.finder is not None else cl.make_contacts(0)
         body_capacity = FIRST_BODIES + 2 * len(model.loops)
         self.arrays = allocate_contact_arrays(

@@ -15,19 +15,19 @@ Other solids are as their user drew them, and are pushed apart.
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.assembly.plan import assemble_model
 from linkwork.contact import contact_list as cl
 from linkwork.contact.broad_phase import Finder
 from linkwork.contact.geometry.solids import HULL
-from linkwork.contact.model_search import find_all_contacts, make_finder
+from linkwork.contact.model_search import find_all_contacts, gaps_of_shapes
 from linkwork.contact.settings import Contact
-from linkwork.contact.shape_table import ground_entities, mean_size, shape_table
-from linkwork.contact.volumes import all_open, make_volumes
+from linkwork.contact.shape_table import ground_entities
+from linkwork.contact.volumes import all_open
+from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.core.messages.warning import warn_user
 from linkwork.dynamics.quantities.motion import body_poses
 from linkwork.model.linkage import WORLD
@@ -35,51 +35,45 @@ from linkwork.model.model import Model
 from linkwork.model.state import State
 
 NAMED_AT_MOST = 3
-ROOM = 4096  # contacts, at first
-MOST_ROOM = 64  # contacts per body: more overlap only where a model is all in one place at zero coordinates
+MOST_ROOM = 64  # contacts per body of hulls that begin inside each other
 
 Pair = tuple[int, int]  # bodies, the lower number first; or a body and the entity of one that is fixed to the world
 
 
-def without_overlaps(model: Model, contact: Contact, state: State) -> Contact:
-    """The same contact with bodies that overlap by design among the pairs to ignore, after warnings that name them.
+def overlaps_by_design(model: Model, contact: Contact, finder: Finder, margin: float, state: State) -> IntArray:
+    """Pairs that overlap by design, (k, 2) as `Pair`, after warnings that name some. Cost: O(n) and what overlaps.
 
-    state: where the simulation begins.
+    state: where the simulation begins. margin: what they overlap by at least [m].
     """
-    n, has_ground = model.n_bodies, any(body < 0 for body, _ in model.shapes)
-    if not contact.self_contact and not has_ground:
-        return contact
-    table = shape_table(model, contact)
-    assembly = assemble_model(model)
-    volumes = make_volumes(assembly, table)
-    finder = make_finder(table, volumes, assembly.depth, ROOM)
-    margin = contact.margin or 1e-3 * mean_size(table)
-    at_zero = overlaps(finder, model, model.neutral(), -margin, False) if has_ground or has_neighbours(model) else {}
-    at_zero = {(a, b): depth for (a, b), depth in at_zero.items() if contact.self_contact or b >= n}
-    near = {pair: at_zero[pair] for pair in overlapping_runs(model, at_zero, margin)}
-    if near:
+    near, depths = overlapping_runs(model, contact, finder, margin)
+    if len(near):
         warn_user(
             f"model '{model.name}' has bodies near each other along its tree that overlap at zero coordinates: "
-            f"{named(model, near)}. They do not touch each other. Name them in ignore_contact, or draw them apart."
+            f"{named(model, near, depths)}. They do not touch each other. Name them in ignore_contact, or draw them apart."
         )
-    tree, has_hulls = roots(model), contact.self_contact and (table.kind == HULL).any()
-    begun = overlaps(finder, model, state, margin, True) if has_hulls else {}
-    begun = {(a, b): depth for (a, b), depth in begun.items() if (a, b) not in near and b < n and tree[a] == tree[b]}
-    if begun:
-        warn_user(
-            f"model '{model.name}' begins with bodies of one tree inside each other, by up to {max(begun.values()):.3g} m: "
-            f"{named(model, begun)}. They do not touch each other from here on. Begin apart, or name them in "
-            "Contact(ignore=...)."
-        )
-    names = names_of(model)
-    pairs = [(names[a], names[b]) for a, b in sorted((*near, *begun))]
-    return replace(contact, ignore=(*contact.ignore, *pairs)) if pairs else contact
+    if not contact.self_contact or not (finder.table.kind == HULL).any():
+        return near
+    tree, known = roots(model), set(map(tuple, near.tolist()))
+    begun = {
+        pair: depth
+        for pair, depth in overlapping_hulls(finder, model, state, margin).items()
+        if pair not in known and pair[1] < model.n_bodies and tree[pair[0]] == tree[pair[1]]
+    }
+    if not begun:
+        return near
+    pairs, depths = np.array(list(begun)), np.array(list(begun.values()))
+    warn_user(
+        f"model '{model.name}' begins with bodies of one tree inside each other, by up to {depths.max():.3g} m: "
+        f"{named(model, pairs, depths)}. They do not touch each other from here on. Begin apart, or name them in "
+        "Contact(ignore=...)."
+    )
+    return np.concatenate([near, pairs])
 
 
-def named(model: Model, pairs: dict[Pair, float]) -> str:
+def named(model: Model, pairs: IntArray, depths: FloatArray) -> str:
     """Some of the pairs by names, the deepest first."""
-    deepest, names = sorted(pairs, key=lambda pair: -pairs[pair]), names_of(model)
-    shown = ", ".join(f"'{names[a]}' and '{names[b]}'" for a, b in deepest[:NAMED_AT_MOST])
+    names, deepest = names_of(model), np.argsort(-depths, kind="stable")[:NAMED_AT_MOST]
+    shown = ", ".join(f"'{names[a]}' and '{names[b]}'" for a, b in pairs[deepest].tolist())
     return shown + (f" and {len(pairs) - NAMED_AT_MOST} more pairs" if len(pairs) > NAMED_AT_MOST else "")
 
 
@@ -97,47 +91,79 @@ def roots(model: Model) -> NDArray[np.int64]:
     return root
 
 
-def overlapping_runs(model: Model, at_zero: dict[Pair, float], margin: float) -> set[Pair]:
-    """Pairs that are neighbours and overlap by more than the margin, and ends of runs of such bodies.
+def overlapping_runs(model: Model, contact: Contact, finder: Finder, margin: float) -> tuple[IntArray, FloatArray]:
+    """Pairs that are neighbours and overlap by more than the margin at zero coordinates, and ends of runs of such bodies;
+    and how deep [m].
 
-    at_zero: pairs that overlap at zero coordinates, and how deep [m]; down to -margin. Where links are shorter than thick
-    by a whole number, the last that one reaches would be left to touch it by rounding.
+    Ends of runs may be apart by the margin: where links are shorter than thick by a whole number, the last that one reaches
+    would be left to touch it by rounding.
     """
-    n = model.n_bodies
-    near = {pair for pair, depth in at_zero.items() if depth > margin and are_neighbours(model, *pair)}
-    others: dict[int, set[int]] = {}  # of each body, those it overlaps
-    for a, b in at_zero:
-        if b < n:
-            others.setdefault(a, set()).add(b)
-            others.setdefault(b, set()).add(a)
-    joined: dict[int, set[int]] = {body: set() for body in others}  # bodies that one joint connects
-    for body, parent in enumerate(model.parent):
-        if parent >= 0:
-            joined.setdefault(body, set()).add(int(parent))
-            joined.setdefault(int(parent), set()).add(body)
-    # From pairs k joints apart to those k + 1 apart: (a, b) with the first body after a on the way to b.
-    ends = {(a, b): (joined[a] & joined[b]).pop() for a, b in near if b < n}
-    ends |= {(b, a): first for (a, b), first in ends.items()}
-    while ends:
-        longer = {}
-        for (a, b), first in ends.items():
-            for c in joined[b] & others[a]:
-                if (min(a, c), max(a, c)) not in near and (first, c) in ends:
-                    longer[a, c] = first
-        near |= {(min(pair), max(pair)) for pair in longer}
-        ends = longer
-    return near
+    n, T = model.n_bodies, body_poses(model, model.neutral())
+    poses = np.ascontiguousarray(np.hstack([T[:, :3, :3].reshape(-1, 9), T[:, :3, 3]]))
+    ground = neighbours_on_ground(model)
+    deep = depths_of(finder, poses, ground)
+    found, depths = [ground[deep > margin]], [deep[deep > margin]]
+    parent = model.parent
+    child = np.flatnonzero(parent >= 0)
+    joined = np.concatenate([np.stack([child, parent[child]], axis=1), np.stack([parent[child], child], axis=1)])
+    joined = joined[np.lexsort(joined.T[::-1])]  # by the first of both: bodies that one joint connects
+    first = np.searchsorted(joined[:, 0], np.arange(n + 1))
+
+    def stepped(ways: IntArray) -> IntArray:
+        """Ways (first, second, last) one joint further: (first, second, what is joined to the last)."""
+        count = first[ways[:, 2] + 1] - first[ways[:, 2]]
+        behind = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+        longer = np.repeat(ways, count, axis=0)
+        longer[:, 2] = joined[first[longer[:, 2]] + behind, 1]
+        return longer
+
+    def key_of(pairs: IntArray) -> IntArray:
+        return np.asarray(pairs.min(axis=1, initial=n) * n + pairs.max(axis=1, initial=0))
+
+    # Ways of two joints, then of one more each: (a, b, c) from a to c, b next to a, where the one from b to c was kept.
+    least, ways = margin, stepped(joined[:, [0, 1, 1]])
+    ways = ways[ways[:, 0] != ways[:, 2]]
+    while contact.self_contact and len(ways):
+        half = ways[ways[:, 0] < ways[:, 2]]
+        deep = depths_of(finder, poses, half[:, ::2])
+        half, deep = half[deep > least], deep[deep > least]
+        found.append(half[:, ::2])
+        depths.append(deep)
+        kept = np.sort(key_of(half[:, ::2]))
+        ways = ways[is_in(key_of(ways[:, ::2]), kept)]
+        least, ways = -margin, stepped(ways)
+        ways = ways[is_in(key_of(ways[:, 1:]), kept)]
+    return np.concatenate(found), np.concatenate(depths)
 
 
-def are_neighbours(model: Model, a: int, b: int) -> bool:
-    """Whether one other body joins two bodies: the parent of both, or the parent of one and child of the other."""
-    up_a = int(model.parent[a])
-    if b >= model.n_bodies:  # fixed to the world, as a robot's base is
-        return up_a >= 0 and int(model.parent[up_a]) < 0 and stands_on_ground(model, up_a)
-    up_b = int(model.parent[b])
-    if up_a == up_b:
-        return up_a >= 0
-    return (up_a >= 0 and int(model.parent[up_a]) == b) or (up_b >= 0 and int(model.parent[up_b]) == a)
+def is_in(keys: IntArray, ordered: IntArray) -> NDArray[np.bool_]:
+    at = np.searchsorted(ordered, keys)
+    return np.append(ordered, -1)[at] == keys
+
+
+def depths_of(finder: Finder, poses: FloatArray, pairs: IntArray) -> FloatArray:
+    """How deep bodies, or a body and the entity of one that is fixed to the world, overlap [m], (k,); below zero: apart."""
+    order = np.argsort(finder.table.entity, kind="stable")
+    start, end = (np.searchsorted(finder.table.entity[order], pairs, side) for side in ("left", "right"))
+    count = end - start
+    many = count.prod(axis=1)
+    behind = np.arange(many.sum()) - np.repeat(np.cumsum(many) - many, many)
+    pair = np.repeat(np.arange(len(pairs)), many)
+    shapes = np.stack([start[pair, 0] + behind // count[pair, 1], start[pair, 1] + behind % count[pair, 1]], axis=1)
+    depth = np.full(len(pairs), -math.inf)
+    np.maximum.at(depth, pair, -gaps_of_shapes(finder, poses, order[shapes]))
+    return depth
+
+
+def neighbours_on_ground(model: Model) -> IntArray:
+    """Bodies joined to a base that is fixed to the world's bodies, with the entity of each of these."""
+    bodies = [
+        i
+        for i, up in enumerate(model.parent.tolist())
+        if up >= 0 and model.parent[up] < 0 and stands_on_ground(model, up)
+    ]
+    pairs = [(i, entity) for i in bodies for entity in ground_entities(model).values()]
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
 
 def stands_on_ground(model: Model, body: int) -> bool:
@@ -145,34 +171,24 @@ def stands_on_ground(model: Model, body: int) -> bool:
     return (model.body_names[body], WORLD) in model.ignore_contact
 
 
-def has_neighbours(model: Model) -> bool:
-    """Whether bodies two joints apart both have shapes."""
-    bodies = np.array(sorted({body for body, _ in model.shapes if body >= 0}), dtype=np.int64)
-    up = model.parent[bodies]
-    up = up[up >= 0]
-    return bool(np.unique(up).size < up.size or np.isin(model.parent[up], bodies).any())
-
-
-def overlaps(finder: Finder, model: Model, state: State, least: float, of_hulls: bool) -> dict[Pair, float]:
-    """Bodies that overlap by more than `least` at a state, and how deep [m]. of_hulls: where one is a hull alone."""
+def overlapping_hulls(finder: Finder, model: Model, state: State, least: float) -> dict[Pair, float]:
+    """Bodies that overlap by more than `least` at a state, of which one is a hull, and how deep [m]."""
     T, n = body_poses(model, state), model.n_bodies
-    least_of_ground = n + len(model.obstacles)
     poses = np.ascontiguousarray(np.hstack([T[:, :3, :3].reshape(-1, 9), T[:, :3, 3]]))
     nodes, still = all_open(finder.volumes), np.zeros((n, 6))
-    finder.contacts.number[:] = 0
-    find_all_contacts(finder, nodes, poses, still, max(0.0, -least), 0.0, True)
+    find_all_contacts(finder, nodes, poses, still, 0.0, 0.0, True)
     needed = min(int(finder.contacts.number[cl.NEEDED]), MOST_ROOM * n)
     if needed > len(finder.contacts.ids):
         finder = finder._replace(contacts=cl.make_contacts(needed))
-        find_all_contacts(finder, nodes, poses, still, max(0.0, -least), 0.0, True)
+        find_all_contacts(finder, nodes, poses, still, 0.0, 0.0, True)
     contacts = finder.contacts
     found: dict[Pair, float] = {}
     for c in range(int(contacts.number[cl.COUNT])):
         a, b = int(contacts.ids[c, cl.BODY_A]), int(finder.table.entity[contacts.ids[c, cl.SHAPE_B]])
         depth = -float(contacts.data[c, cl.GAP])
         kinds = finder.table.kind[contacts.ids[c, [cl.SHAPE_A, cl.SHAPE_B]]]
-        is_obstacle = n <= b < least_of_ground
-        if a >= 0 and not is_obstacle and depth > least and (not of_hulls or (kinds == HULL).any()):
+        if a >= 0 and depth > least and (kinds == HULL).any():
             pair = (min(a, b), max(a, b))
             found[pair] = max(found.get(pair, 0.0), depth)
+    contacts.number[:] = 0
     return found
