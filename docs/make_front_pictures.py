@@ -31,7 +31,7 @@ from linkwork.viewer.shapes.instances import instances_of
 FOLDER = Path(__file__).parent / "pictures"
 COMMANDS = {
     "snake": "linkwork run snake_robot",
-    "tether": "linkwork run tether --set model.parameters.mass_per_length=0.6 --set run.duration=600",
+    "tether": "linkwork run tether",
     "helix": "linkwork view polyalanine_pull --play",
 }
 WIDTH = 1000  # [pixels]

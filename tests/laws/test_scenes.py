@@ -304,7 +304,7 @@ def _tip(rod, model, state):
 
 
 def test_a_tether_comes_to_where_drag_and_weight_balance():
-    few = {"model.parameters.segments": 20, "record.points": []}
+    few = {"model.parameters.segments": 20, "model.parameters.mass_per_length": 1.2, "record.points": []}
     sim = Scene.read("tether", few).build().sim
     model = sim.model
     rest = lw.settle(model, model.neutral(), water=sim.water)
