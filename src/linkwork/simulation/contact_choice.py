@@ -10,6 +10,8 @@ import numpy as np
 from linkwork.contact.settings import Contact
 from linkwork.core.arrays import IntArray
 from linkwork.core.calls import address_of
+from linkwork.core.messages.describe import quoted
+from linkwork.core.messages.warning import warn_user
 from linkwork.errors import StateError
 from linkwork.model.model import Model
 from linkwork.simulation import moving as mv
@@ -18,6 +20,7 @@ from linkwork.simulation.stepping.choice import advance_of
 if TYPE_CHECKING:
     from linkwork.simulation.contact_step.arrays import ContactArrays
 
+NAMED_AT_MOST = 3  # obstacles in a warning
 UNABLE = "implicit_euler"  # its steps are driven from Python, by sweeps of their own
 
 WAY_OUT = (
@@ -59,6 +62,22 @@ def choose_limits(
         what = "contact" if contact is not None else "limits=True"
         raise StateError(f"{what} does not work with {fault}; {WAY_OUT}")
     return not fault and limits is not False and has_limits(model)
+
+
+def warn_of_untouched(model: Model, contact: Contact | None, limits: bool) -> None:
+    """A warning where obstacles are there and contact is not; or contact, and neither shapes of bodies nor joint limits."""
+    moving = any(body >= 0 and not shape.visual_only for body, shape in model.shapes)
+    solid = [name for name, shape in model.obstacles if not shape.visual_only]
+    if contact is None and moving and solid:
+        warn_user(
+            f"model '{model.name}' has obstacles ({quoted(solid, len(solid), NAMED_AT_MOST)}), and bodies go through them: "
+            "contact= is not given. Simulate with contact=lw.Contact(...), or leave the obstacles out."
+        )
+    if contact is not None and not moving and not limits:
+        warn_user(
+            f"model '{model.name}': contact= is given, but no body that moves has a shape, so nothing touches. Give bodies "
+            "shapes (shapes=[lw.Sphere(0.1)]), or leave contact= out."
+        )
 
 
 def advance_with_contact(

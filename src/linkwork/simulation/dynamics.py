@@ -23,6 +23,7 @@ from linkwork.model.layout import COMPOUND, DOF, HELICAL, KIND, Q, V
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation.base import LinkageSimulation
+from linkwork.simulation.contact_choice import warn_of_untouched
 from linkwork.simulation.energy import kinetic_and_potential
 from linkwork.simulation.integrators.names import AUTO, suitable_integrator
 from linkwork.simulation.loading.fields import Field
@@ -68,6 +69,7 @@ class Dynamics(LinkageSimulation):
         self.rtol, self.atol = positive(how.rtol, "rtol"), positive(how.atol, "atol")
         self._refuse_state(*self._first_state)
         self.contact, self.limits = contact, limits
+        warn_of_untouched(model, contact, limits)
         self._contact_settings = "" if contact is None else repr(contact)
         self._contact_state: ContactState | None = None
         if contact is not None or limits:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -337,3 +338,21 @@ def test_recordings_keep_obstacles(tmp_path):
     kept = lw.Recording(tmp_path / "run").model
     assert kept.obstacles == model.obstacles
     assert kept.shapes == model.shapes
+
+
+@pytest.mark.parametrize("make", [lw.FullDynamics, lw.AdaptiveDynamics])
+def test_a_floor_that_nothing_touches_is_warned_of_once(make):
+    model = ball(("floor", lw.Plane())).compile()
+    with pytest.warns(lw.LinkworkWarning, match="obstacles .floor.*contact= is not given") as warned:
+        make(model, model.neutral())
+    assert len(warned) == 1
+    linkage = lw.Linkage("bare")
+    linkage.add_body("bare", joint=lw.Free(), inertia=lw.Inertia.sphere(1.0, 0.1))
+    bare = linkage.compile()
+    with pytest.warns(lw.LinkworkWarning, match="no body that moves has a shape") as warned:
+        make(bare, bare.neutral(), contact=lw.Contact())
+    assert len(warned) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        make(ball().compile(), ball().compile().neutral())  # shapes alone, as files of robots bring them
+        make(model, at(model, 0, 0, 1), contact=lw.Contact())
