@@ -39,7 +39,7 @@ def test_vectors_are_motors_joint_by_joint(kind):
     assert np.array_equal(many.state.q, each.state.q)
     assert np.array_equal(many.efforts.motors, each.efforts.motors)
     assert np.array_equal(many.efforts.given, effort)
-    assert np.array_equal(many.effort, np.sum(many.efforts, axis=0))
+    assert np.array_equal(many.applied_effort, np.sum(many.efforts, axis=0))
 
 
 def test_motors_are_chosen_by_name_pattern_list_number_and_slice():
