@@ -181,7 +181,8 @@ class LoopSystem:
 
         Their parts of C: row, place of the body, six numbers.
         """
-        plan, found = self.plan, []
+        plan = self.plan
+        found: list[tuple[int, int, FloatArray]] = []
         arrays = plan.model.arrays
         for k, coupling in enumerate(plan.model.couplings):
             self.gap[plan.loop_rows + k] = -coupling.offset / largest_coefficient(coupling)

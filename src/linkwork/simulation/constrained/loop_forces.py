@@ -9,9 +9,11 @@ Both are kernels of their own, which steps call (`calling`). Theory: docs/theory
 import math
 
 from linkwork.core.jit import inlined, kernel, routine
-from linkwork.dynamics.aba import ACCELERATION, TWIST
+from linkwork.dynamics.aba import ACCELERATION, P_, S_D, TWIST
 from linkwork.loops.forces import CONTRADICTION, contradiction, factor_rows, solve_rows
-from linkwork.loops.frames import constraint_row, relate_all_frames
+from linkwork.loops.frames import L_GAP, constraint_row, relate_all_frames
+from linkwork.model.kernels.joint_kernels import helical_twist
+from linkwork.model.layout import DOF, HELICAL, KIND, PARENT, V
 from linkwork.simulation.constrained.constraints import constraints_of
 from linkwork.simulation.constrained.coupling_forces import (
     coupling_rows,
@@ -24,14 +26,19 @@ from linkwork.simulation.energy import energies
 from linkwork.simulation.integrators.chart import integrate
 from linkwork.simulation.loading.accelerate import EXPLICIT, accelerate, articulate, world_poses_root_to_leaf
 from linkwork.simulation.moving import LOADS, LOOPS_CONTRADICT, LOOPS_OPEN, OK, SUBSTEP, moving_of
-from linkwork.spatial.memory import add_to6, load6, store6
+from linkwork.spatial.memory import add_to6, load3, load6, store6
+from linkwork.spatial.rotations import dot3
 from linkwork.spatial.vectors import ZERO6, add6, scale6
 
-STAGE_GAP = 0.3  # [rad or m] stages of a step leave the closed shapes; a gap this wide is a step far too long
-CLOSED = 1e-10  # [rad, m, rad/s or m/s] gaps and slips that may be left after a step
+# Ways of coordinates and gaps are turns [rad] and parts of the longest link.
+STAGE_GAP = 0.3  # stages of a step leave the closed shapes; a gap this wide is a step far too long
+CLOSED = 1e-12  # of the way that is left, and of velocities as a part of the largest
+ROUNDED = 1e-7  # a way that falls no longer, but is shorter than this, is rounding
+ROUNDING = 1e-15  # of gaps, as parts of how far loops lie from the origin; of slips, of the largest velocity there
+NEARLY = 1e-6  # of a way from which on velocities are closed, too
 MAX_CLOSINGS = 20
-LATE = 8  # of these, from which on factors are made where the linkage is
-LONGEST_CLOSING = 0.5  # [rad or m] of any coordinate in one of them
+SLOW = 0.1  # of the way before: a longer one asks for factors where the linkage is
+LONGEST_CLOSING = 0.5  # of any coordinate in one of them
 
 
 @routine
@@ -49,15 +56,6 @@ def loop_rows(table):
             store6(x.row, r, 6, b)
     coupling_rows(table)
     return True
-
-
-@inlined
-def largest(a):
-    most = 0.0
-    for k in range(a.shape[0]):
-        if most == most and not abs(a[k]) <= most:  # NaN stays NaN
-            most = abs(a[k])
-    return most
 
 
 @inlined
@@ -108,7 +106,7 @@ def force_loops_by(table, factors):
     x = constraints_of(table)
     if s.counts[LOADS] == 0:
         world_poses_root_to_leaf(table)
-    if not loop_rows(table) or not largest(x.gap) <= STAGE_GAP:
+    if not loop_rows(table) or not widest_gap(x, longest_link(s, x)) <= STAGE_GAP:
         return LOOPS_OPEN
     if factors:
         factor_here(table)
@@ -165,7 +163,7 @@ def unmet_accelerations(table):
 @kernel
 def close_loops(table):
     """Brings loops together after a step: coordinates, then velocities; returns OK or LOOPS_OPEN."""
-    return close_from(table, False, True, math.inf)
+    return close_from(table, math.inf)
 
 
 @kernel
@@ -175,55 +173,117 @@ def close_way(table):
     On a circle Euler's rule goes twice as far inwards as it should, and what stops that slip alone would leave a velocity
     too large by (h ω)²/2 in each step.
     """
-    return close_from(table, False, True, moving_of(table).numbers[SUBSTEP])
+    return close_from(table, moving_of(table).numbers[SUBSTEP])
 
 
 @routine
-def close_where_evaluated(table):
-    """`close_loops` of a step whose last evaluation, with explicit joints, was where it ends: its factors hold."""
-    return close_from(table, True, True, math.inf)
+def close_from(table, span):
+    """`close_loops`. span: the time in which coordinates went by the velocities [s]; infinite where they did not.
 
-
-@routine
-def close_drift(table):
-    """Brings coordinates together that drifted from where the last evaluation was, by its factors; OK or LOOPS_OPEN."""
-    return close_from(table, True, False, math.inf)
-
-
-@routine
-def close_from(table, has_factors, slips, span):
-    """`close_loops`. has_factors: of a place nearby. slips: whether velocities are closed, too. span: the time in which
-    coordinates went by these [s]; infinite where they did not."""
+    What coordinates miss counts, not the gap: near a singular shape, where rows respond to an angle θ alone, a gap g is
+    g / θ of the coordinates and g θ' / θ² of the velocities.
+    """
     s = moving_of(table)
     x = constraints_of(table)
-    done = False
-    for k in range(MAX_CLOSINGS):
+    done, has_factors = False, False
+    before = math.inf
+    for _ in range(MAX_CLOSINGS):
         energies(table)  # world poses and twists at (q, v)
+        length = longest_link(s, x)
         if not loop_rows(table):
-            return LOOPS_OPEN
-        gap = largest(x.gap)
-        if gap <= CLOSED and (not slips or largest(x.slip) <= CLOSED):
+            break
+        gap, fastest = widest_gap(x, length), longest_way(s, s.v, length)
+        least = ROUNDING * max(1.0, farthest_frame(s, x) / length)
+        if gap <= least and widest(x.slip) <= least * min(1.0, length) * fastest:
+            return OK
+        if not gap <= STAGE_GAP:
+            break
+        if not has_factors:
+            if articulate(table, EXPLICIT, 0.0) >= 0:
+                break
+            factor_here(table)
+        push_back(table, x.gap)
+        way = longest_way(s, x.change, length)
+        scale = min(1.0, LONGEST_CLOSING / max(way, 1e-300))
+        integrate(s.tree, s.q, x.change, scale, s.q)
+        if way > NEARLY:
+            for d in range(s.v.shape[0]):
+                s.v[d] += scale / span * x.change[d]
+        ratio = way / before if before < math.inf and before > 0.0 else 1.0
+        kick = 0.0
+        if way <= NEARLY:
+            push_velocities(table)
+            kick = longest_way(s, x.change, length)
+        is_closed = ratio * way <= CLOSED and ratio * kick <= CLOSED * fastest
+        if is_closed or (way <= ROUNDED and ratio > 0.5 and before < math.inf):
             done = True
             break
-        if not gap <= STAGE_GAP:
-            return LOOPS_OPEN
-        if not has_factors or k == LATE:
-            if articulate(table, EXPLICIT, 0.0) >= 0:
-                return LOOPS_OPEN
-            factor_here(table)
-            has_factors = True
-        if gap > CLOSED:
-            push_back(table, x.gap)
-            scale = min(1.0, LONGEST_CLOSING / max(largest(x.change), 1e-300))
-            integrate(s.tree, s.q, x.change, scale, s.q)
-            if slips:
-                for d in range(s.v.shape[0]):
-                    s.v[d] += scale / span * x.change[d]
-        else:
-            push_back(table, x.slip)
-            for d in range(s.v.shape[0]):
-                s.v[d] += x.change[d]
+        has_factors = before == math.inf or ratio <= SLOW
+        before = way
+    if done:
+        energies(table)
     return OK if done else LOOPS_OPEN
+
+
+@inlined
+def widest(slip):
+    most = 0.0
+    for r in range(slip.shape[0]):
+        most = abs(slip[r]) if most == most and not abs(slip[r]) <= most else most
+    return most
+
+
+@inlined
+def farthest_frame(s, x):
+    """The largest coordinate in the world of a body at the end of a loop."""
+    most = 0.0
+    for m in range(x.constrained_bodies.shape[0]):
+        for e in range(9, 12):
+            most = max(most, abs(s.world[x.constrained_bodies[m], e]))
+    return most
+
+
+@inlined
+def longest_link(s, x):
+    """The largest distance between joints of a body, or of a loop's frame from its body's; 1 where there is none."""
+    most = 0.0
+    for i in range(s.tree.shape[0]):
+        if s.tree[i, PARENT] >= 0:
+            p = load3(s.work, i, P_)
+            most = max(most, dot3(p, p))
+    for k in range(x.ends.shape[0]):
+        for side in range(2):
+            if x.ends[k, side] >= 0:
+                p = load3(x.frames, k, 12 * side + 9)
+                most = max(most, dot3(p, p))
+    return math.sqrt(most) if most > 0.0 else 1.0
+
+
+@inlined
+def widest_gap(x, length):
+    most = 0.0
+    for k in range(x.ends.shape[0]):
+        for e in range(6):
+            gap = abs(x.loop[k, L_GAP + e]) / (length if e >= 3 else 1.0)
+            most = gap if most == most and not gap <= most else most  # NaN stays NaN
+    for r in range(x.row.shape[0], x.gap.shape[0]):
+        gap = abs(x.gap[r])
+        most = gap if most == most and not gap <= most else most
+    return most
+
+
+@inlined
+def longest_way(s, change, length):
+    """The largest way of any coordinate."""
+    most = 0.0
+    for i in range(s.tree.shape[0]):
+        for d in range(s.tree[i, V], s.tree[i, V] + s.tree[i, DOF]):
+            S = helical_twist(s.body, i) if s.tree[i, KIND] == HELICAL else load6(s.dof_work, d, S_D)
+            turn = math.sqrt(S[0] * S[0] + S[1] * S[1] + S[2] * S[2])
+            slide = math.sqrt(S[3] * S[3] + S[4] * S[4] + S[5] * S[5])
+            way = abs(change[d]) * (turn + slide / length)
+            most = way if most == most and not way <= most else most
+    return most
 
 
 @routine
@@ -232,16 +292,39 @@ def stop_slips(table):
 
     Noise of covariance kT M⁻¹ becomes that of the linkage with its loops closed.
     """
-    s = moving_of(table)
-    x = constraints_of(table)
     energies(table)
     if not loop_rows(table) or articulate(table, EXPLICIT, 0.0) >= 0:
         return LOOPS_OPEN
     factor_here(table)
+    push_velocities(table)
+    return OK
+
+
+@routine
+def stop_slips_again(table):
+    """The same at the q of the last evaluation, whose factors hold."""
+    energies(table)
+    if not loop_rows(table):
+        return LOOPS_OPEN
+    push_velocities(table)
+    return OK
+
+
+@routine
+def stop_last_slips(table):
+    """The same at the end of a step; world poses and twists are those there."""
+    bad = stop_slips_again(table)
+    energies(table)
+    return bad
+
+
+@inlined
+def push_velocities(table):
+    s = moving_of(table)
+    x = constraints_of(table)
     push_back(table, x.slip)
     for d in range(s.v.shape[0]):
         s.v[d] += x.change[d]
-    return OK
 
 
 @inlined

@@ -5,6 +5,7 @@ error of every coordinate and velocity is at most atol + rtol · its size: |q|, 
 """
 
 import math
+from typing import Any
 
 from linkwork.core.jit import inlined, routine
 from linkwork.model.layout import DOF, FREE, KIND, SPHERICAL, Q, V
@@ -57,25 +58,6 @@ def keep_state(s):
         s.stages[SUB_Q, k] = s.q[k]
     for k in range(s.v.shape[0]):
         s.stages[SUB_V, k] = s.v[k]
-
-
-@routine
-def resume(table, h, bad):
-    s = moving_of(table)
-    stage = s.counts[mv.STAGE]
-    if bad != mv.OK:
-        return bad if stage == 0 else reject(table, h, math.inf, bad)
-    rates(table, s.stages[RATE_U + stage])
-    for k in range(s.v.shape[0]):
-        s.stages[RATE_V + stage, k] = s.qdd[k]
-    if stage == LAST:
-        return accept_or_reject(table, h)
-    if stage == 0:
-        if not math.isfinite(s.numbers[mv.PROPOSED_STEP]):
-            s.numbers[mv.PROPOSED_STEP] = cautious(table, h)
-        set_substep(s, h)
-    go_to_stage(table, stage + 1)
-    return EVALUATE
 
 
 @inlined
@@ -145,38 +127,6 @@ def errors(table):
 
 
 @routine
-def accept_or_reject(table, h):
-    """Accepts or rejects the substep that is complete."""
-    s = moving_of(table)
-    ratio, largest = errors(table)
-    if not ratio <= 1.0:
-        return reject(table, h, ratio, mv.SUBSTEPS_VANISH)
-    substep = s.numbers[mv.SUBSTEP]
-    proposed = s.numbers[mv.PROPOSED_STEP]
-    grow = MOST if ratio == 0.0 else SAFETY * ratio**-PROPORTION * s.numbers[mv.ERROR_BEFORE] ** MEMORY
-    proposal = substep * min(1.0 if s.counts[mv.REJECTED] else MOST, max(LEAST, grow))
-    # A substep cut short by the end of the step says little about the longer one that was proposed.
-    s.numbers[mv.PROPOSED_STEP] = (
-        max(proposed, proposal) if substep < proposed and not s.counts[mv.REJECTED] else proposal
-    )
-    at_end = substep == h - s.numbers[mv.PASSED]
-    s.numbers[mv.PASSED] += substep
-    s.numbers[mv.ERROR] += largest
-    s.numbers[mv.ERROR_BEFORE] = max(ratio, LEAST_ERROR)
-    s.counts[mv.REJECTED] = 0
-    s.counts[mv.SUBSTEPS] += 1
-    if at_end:
-        return DONE
-    keep_state(s)
-    for k in range(s.v.shape[0]):
-        s.stages[RATE_U, k] = s.v[k]
-        s.stages[RATE_V, k] = s.stages[RATE_V + LAST, k]
-    set_substep(s, h)
-    go_to_stage(table, 1)
-    return EVALUATE
-
-
-@routine
 def reject(table, h, ratio, cause):
     """Tries again from where the substep began, with a shorter one. cause: of the failure where there is none."""
     s = moving_of(table)
@@ -203,4 +153,75 @@ def cautious(table, h):
     return min(h, CAUTION * speed / change) if speed > 1e-5 and change > 1e-5 else CAUTION * h
 
 
-DORMAND_PRINCE = Integrator(begin, resume, counts_substeps=True)
+@inlined
+def nothing_to_close(table):
+    return mv.OK
+
+
+def make_integrator(close: Any = None) -> Integrator:
+    """close(table): brings loops together after a substep, and the next one evaluates there; OK or a failure."""
+    closes = close is not None
+    close_substep = close if closes else nothing_to_close
+
+    @routine
+    def resume(table, h, bad):
+        s = moving_of(table)
+        stage = s.counts[mv.STAGE]
+        if bad != mv.OK:
+            return bad if stage == 0 else reject(table, h, math.inf, bad)
+        rates(table, s.stages[RATE_U + stage])
+        for k in range(s.v.shape[0]):
+            s.stages[RATE_V + stage, k] = s.qdd[k]
+        if stage == LAST:
+            return accept_or_reject(table, h)
+        if stage == 0:
+            if not math.isfinite(s.numbers[mv.PROPOSED_STEP]):
+                s.numbers[mv.PROPOSED_STEP] = cautious(table, h)
+            set_substep(s, h)
+        go_to_stage(table, stage + 1)
+        return EVALUATE
+
+    @routine
+    def accept_or_reject(table, h):
+        """Accepts or rejects the substep that is complete."""
+        s = moving_of(table)
+        ratio, largest = errors(table)
+        if not ratio <= 1.0:
+            return reject(table, h, ratio, mv.SUBSTEPS_VANISH)
+        substep = s.numbers[mv.SUBSTEP]
+        at_end = substep == h - s.numbers[mv.PASSED]
+        if not at_end:
+            bad = close_substep(table)
+            if bad != mv.OK:
+                return reject(table, h, math.inf, bad)
+        proposed = s.numbers[mv.PROPOSED_STEP]
+        grow = MOST if ratio == 0.0 else SAFETY * ratio**-PROPORTION * s.numbers[mv.ERROR_BEFORE] ** MEMORY
+        proposal = substep * min(1.0 if s.counts[mv.REJECTED] else MOST, max(LEAST, grow))
+        # A substep cut short by the end of the step says little about the longer one that was proposed.
+        s.numbers[mv.PROPOSED_STEP] = (
+            max(proposed, proposal) if substep < proposed and not s.counts[mv.REJECTED] else proposal
+        )
+        s.numbers[mv.PASSED] += substep
+        s.numbers[mv.ERROR] += largest
+        s.numbers[mv.ERROR_BEFORE] = max(ratio, LEAST_ERROR)
+        s.counts[mv.REJECTED] = 0
+        s.counts[mv.SUBSTEPS] += 1
+        if at_end:
+            return DONE
+        keep_state(s)
+        if closes:
+            s.counts[mv.STAGE] = 0
+            for k in range(s.v.shape[0]):
+                s.u[k] = 0.0
+            return EVALUATE
+        for k in range(s.v.shape[0]):
+            s.stages[RATE_U, k] = s.v[k]
+            s.stages[RATE_V, k] = s.stages[RATE_V + LAST, k]
+        set_substep(s, h)
+        go_to_stage(table, 1)
+        return EVALUATE
+
+    return Integrator(begin, resume, counts_substeps=True)
+
+
+DORMAND_PRINCE = make_integrator()

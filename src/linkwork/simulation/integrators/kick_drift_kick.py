@@ -38,8 +38,9 @@ def evaluate_next(table):
     return EVALUATE
 
 
-def make_integrator(after_drift: Any = evaluate_next) -> Integrator:
-    """after_drift(table): what is done to the coordinates before forces are found there; EVALUATE or a failure."""
+def make_integrator(after_drift: Any = evaluate_next, after_kick: Any = evaluate_next) -> Integrator:
+    """after_drift(table): what is done to coordinates and velocities before forces are found there; after_kick(table): to
+    velocities in each round of the second kick. EVALUATE or a failure."""
 
     @routine
     def resume(table, h, bad):
@@ -55,34 +56,37 @@ def make_integrator(after_drift: Any = evaluate_next) -> Integrator:
         integrate(s.tree, s.start_q, s.stages[HALF], h, s.q)
         return after_drift(table)
 
+    @routine
+    def second_kick(table, h):
+        """One round of the equation for the new velocity; DONE, EVALUATE or a failure."""
+        s = moving_of(table)
+        n = s.v.shape[0]
+        scale = 0.0
+        for k in range(n):
+            kick = 0.5 * h * s.qdd[k]
+            s.u[k] = s.v[k]
+            s.v[k] = s.stages[HALF, k] + kick
+            scale = max(scale, abs(s.v[k]) + abs(kick))
+        bad = after_kick(table)
+        if bad != EVALUATE:
+            return bad
+        change = 0.0
+        for k in range(n):
+            x = abs(s.v[k] - s.u[k])
+            if not x <= change:  # NaN stays NaN
+                change = x
+        s.numbers[RESIDUAL] = change
+        # Velocities that no coordinate would show within the step count as solved: a linkage at rest has no others.
+        s.numbers[ALLOWED] = SOLVE_TOLERANCE * scale + UNSEEN / h
+        if not math.isfinite(change):
+            return NOT_CONVERGED
+        s.counts[IDLE] = 0 if change < 0.5 * s.numbers[BEST] else s.counts[IDLE] + 1
+        s.numbers[BEST] = min(s.numbers[BEST], change)
+        if change <= s.numbers[ALLOWED] or (s.counts[IDLE] >= PATIENCE and change <= ROUNDING_FLOOR * scale):
+            return DONE
+        return EVALUATE if s.counts[ITERATIONS] < MAX_ITERATIONS else NOT_CONVERGED
+
     return Integrator(begin, resume, stays_at_q=stays_at_q)
-
-
-@routine
-def second_kick(table, h):
-    """One round of the equation for the new velocity; DONE, EVALUATE or NOT_CONVERGED."""
-    s = moving_of(table)
-    n = s.v.shape[0]
-    change = 0.0
-    scale = 0.0
-    for k in range(n):
-        kick = 0.5 * h * s.qdd[k]
-        new = s.stages[HALF, k] + kick
-        x = abs(new - s.v[k])
-        if not x <= change:  # NaN stays NaN
-            change = x
-        scale = max(scale, abs(new) + abs(kick))
-        s.v[k] = new
-    s.numbers[RESIDUAL] = change
-    # Velocities that no coordinate would show within the step count as solved: a linkage at rest has no others.
-    s.numbers[ALLOWED] = SOLVE_TOLERANCE * scale + UNSEEN / h
-    if not math.isfinite(change):
-        return NOT_CONVERGED
-    s.counts[IDLE] = 0 if change < 0.5 * s.numbers[BEST] else s.counts[IDLE] + 1
-    s.numbers[BEST] = min(s.numbers[BEST], change)
-    if change <= s.numbers[ALLOWED] or (s.counts[IDLE] >= PATIENCE and change <= ROUNDING_FLOOR * scale):
-        return DONE
-    return EVALUATE if s.counts[ITERATIONS] < MAX_ITERATIONS else NOT_CONVERGED
 
 
 @inlined

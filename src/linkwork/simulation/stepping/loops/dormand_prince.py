@@ -2,12 +2,12 @@
 
 from linkwork.core.jit import kernel
 from linkwork.simulation.constrained.calling import close_loops
-from linkwork.simulation.integrators.dormand_prince import DORMAND_PRINCE
+from linkwork.simulation.integrators.dormand_prince import make_integrator
 from linkwork.simulation.stepping.driver import make_advance, make_advance_stage
 from linkwork.simulation.stepping.evaluate_loops import close_any, evaluate_any, evaluate_loops
 
-_advance = make_advance(DORMAND_PRINCE, evaluate_loops, close_loops)
-_advance_stage = make_advance_stage(DORMAND_PRINCE, evaluate_any, close_any)
+_advance = make_advance(make_integrator(close_loops), evaluate_loops, close_loops)
+_advance_stage = make_advance_stage(make_integrator(close_any), evaluate_any, close_any)
 
 
 @kernel

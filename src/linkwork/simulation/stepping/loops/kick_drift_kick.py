@@ -5,10 +5,15 @@ holds for the other, so these kernels have the forces of loops as subroutines, w
 """
 
 from linkwork.core.jit import inlined, kernel
+from linkwork.simulation.constrained.calling import close_loops
 from linkwork.simulation.constrained.constraints import is_constrained
-from linkwork.simulation.constrained.loop_forces import accelerate_again, close_drift, close_where_evaluated
+from linkwork.simulation.constrained.loop_forces import (
+    accelerate_again,
+    stop_last_slips,
+    stop_slips_again,
+)
 from linkwork.simulation.integrators.chart import DONE, EVALUATE
-from linkwork.simulation.integrators.kick_drift_kick import KICK_DRIFT_KICK, make_integrator
+from linkwork.simulation.integrators.kick_drift_kick import make_integrator
 from linkwork.simulation.moving import OK
 from linkwork.simulation.stepping.driver import make_advance, make_advance_stage
 from linkwork.simulation.stepping.evaluate import evaluate_tree, make_evaluate
@@ -26,25 +31,32 @@ def evaluate_any_again(table, where, h):
 
 
 @inlined
-def close_drift_any(table):
-    """Closes coordinates after a drift: EVALUATE, or a failure."""
-    if not is_constrained(table):
-        return EVALUATE
-    bad = close_drift(table)
+def close_drift(table):
+    """Closes coordinates after a drift, and the velocities that are guessed there: EVALUATE, or a failure."""
+    bad = close_loops(table) if is_constrained(table) else OK
     return EVALUATE if bad == OK else bad
 
 
 @inlined
-def close_any_where_evaluated(table):
-    """`close_any` where the last evaluation was."""
-    return close_where_evaluated(table) if is_constrained(table) else DONE
+def close_kick(table):
+    """Velocities in each round of the second kick are those of closed loops: EVALUATE, or a failure.
+
+    Near a singular shape accelerations grow with slips without bound, and rounds would lead away.
+    """
+    bad = stop_slips_again(table) if is_constrained(table) else OK
+    return EVALUATE if bad == OK else bad
 
 
-_advance = make_advance(KICK_DRIFT_KICK, evaluate_loops, close_where_evaluated, again=evaluate_loops_again)
+@inlined
+def close_velocities(table):
+    """At the end of a step, whose coordinates were closed after the drift: forces that were asked for there hold."""
+    return stop_last_slips(table) if is_constrained(table) else DONE
+
+
+LOOPS_KICK_DRIFT_KICK = make_integrator(close_drift, close_kick)
+_advance = make_advance(LOOPS_KICK_DRIFT_KICK, evaluate_loops, close_velocities, again=evaluate_loops_again)
 # Loops are closed before forces are asked for, so that these hold where the step ends: one call per step.
-_advance_stage = make_advance_stage(
-    make_integrator(close_drift_any), evaluate_any, close_any_where_evaluated, again=evaluate_any_again
-)
+_advance_stage = make_advance_stage(LOOPS_KICK_DRIFT_KICK, evaluate_any, close_velocities, again=evaluate_any_again)
 
 
 @kernel
