@@ -135,7 +135,7 @@ def test_coupled_pendulums_swing_as_one_and_keep_their_energy():
     model = linkage.compile()
     sim = lw.FullDynamics(model, model.state([0.4, -0.8]), integrator="rk4")
     before = sim.energy.total
-    I = float(lw.mass_matrix(model.without_loops, sim.state)[0, 0])  # noqa: E741
+    I = float(lw.mass_matrix(model.without_loops, sim.state)[0, 0])
     q = sim.state.q
     # I q̈_a (1 + 4) = -m g l (sin q_a - 2 sin q_b) by virtual work along (1, -2)
     pull = -9.81 * 0.5 * (np.sin(q[0]) - 2.0 * np.sin(q[1]))
