@@ -11,6 +11,7 @@ from linkwork.contact.settings import Contact
 from linkwork.core.arrays import IntArray
 from linkwork.core.calls import address_of
 from linkwork.core.messages.describe import quoted
+from linkwork.core.messages.notice import part_of_series
 from linkwork.core.messages.warning import warn_user
 from linkwork.errors import StateError
 from linkwork.model.model import Model
@@ -20,6 +21,9 @@ from linkwork.simulation.stepping.choice import advance_of
 if TYPE_CHECKING:
     from linkwork.simulation.contact_step.arrays import ContactArrays
 
+# Kernels of a step with contact, by what they do.
+TRIAL, SOLVER, SEARCH = "a step", "impulses of contacts", "search for contacts"
+WAY, FLIGHT = "where bodies meet on their way", "steps in which nothing meets"
 NAMED_AT_MOST = 3  # obstacles in a warning
 UNABLE = "implicit_euler"  # its steps are driven from Python, by sweeps of their own
 
@@ -112,10 +116,16 @@ def _addresses(contact: Contact | None, method: int, has_loops: bool) -> tuple[i
     from linkwork.simulation.contact_step.search.finding import find_contacts
     from linkwork.simulation.contact_step.search.path_check import shorter_part
 
-    own = 0 if method == mv.SEMI_IMPLICIT_EULER else address_of(advance_of(method, has_loops), calling.STEPS)
-    find = 0 if contact is None else address_of(find_contacts, calling.SEARCH)
-    way = 0 if contact is None else address_of(shorter_part, calling.PATH_CHECK)
-    return address_of(_trial(method), calling.TRIAL), own, find, way, address_of(_solver(contact), calling.SOLUTION)
+    kernels = {TRIAL: (_trial(method), calling.TRIAL), SOLVER: (_solver(contact), calling.SOLUTION)}
+    if contact is not None:
+        kernels |= {SEARCH: (find_contacts, calling.SEARCH), WAY: (shorter_part, calling.PATH_CHECK)}
+    if method != mv.SEMI_IMPLICIT_EULER:
+        kernels[FLIGHT] = (advance_of(method, has_loops), calling.STEPS)
+    found = {}
+    for number, (what, (kernel, signature)) in enumerate(kernels.items(), 1):
+        with part_of_series(number, len(kernels), what):
+            found[what] = address_of(kernel, signature)
+    return tuple(found.get(what, 0) for what in (TRIAL, FLIGHT, SEARCH, WAY, SOLVER))
 
 
 def _trial(method: int) -> Any:

@@ -283,6 +283,21 @@ def test_long_compilation_is_reported_once_and_a_short_one_is_not(seconds, patie
     assert "kept for later runs" in TEXT
 
 
+SERIES = """
+import time
+from linkwork.core.messages import notice
+notice.PATIENCE = 0.05
+for k in (1, 2, 3):
+    with notice.part_of_series(k, 3, f"part {k}"), notice.notice_of_compiling():
+        time.sleep(0.0 if k == 2 else 0.5)
+"""
+
+
+def test_kernels_of_a_series_are_numbered():
+    done = subprocess.run([sys.executable, "-c", SERIES], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stderr.splitlines() == [TEXT, "linkwork: kernel 1 of 3: part 1", "linkwork: kernel 3 of 3: part 3"]
+
+
 def test_compilations_of_more_than_two_seconds_are_reported():
     """As promised in the docs."""
     assert notice.PATIENCE == 2.0  # [s]
