@@ -58,3 +58,27 @@ def test_four_bars_pass_flat_shapes(integrator, cells):
     assert np.abs(ends - angle(cells, 3.0)).max() < ANGLES[integrator]
     assert np.ptp(ends) < 1e-9
     assert sim.energy.total == pytest.approx(energy, rel=ENERGIES.get(integrator, 1e-10))
+
+
+def slider_crank(size):
+    """Links of 0.3 and 0.8 sizes; weight grows with it, so that motions are alike."""
+    linkage = lw.Linkage("slider crank", gravity=(0, -GRAVITY * size, 0))
+    hinge, bar = lw.Revolute((0, 0, 1)), lw.Inertia.box(1.0, (0.5 * size, 0.1 * size, 0.1 * size))
+    linkage.add_body("crank", "world", hinge, inertia=bar.at(lw.Pose((0.15 * size, 0, 0))))
+    linkage.add_body("rod", "crank", hinge, lw.Pose((0.3 * size, 0, 0)), bar.at(lw.Pose((0.4 * size, 0, 0))))
+    linkage.add_body("slider", "world", lw.Prismatic((1, 0, 0)), inertia=bar)
+    linkage.add_loop(hinge, "rod", "slider", (lw.Pose((0.8 * size, 0, 0)), lw.Pose()))
+    model = linkage.compile()
+    rod = np.arcsin(-0.3 * np.sin(0.7) / 0.8)
+    return model, model.state([0.7, rod - 0.7, (0.3 * np.cos(0.7) + 0.8 * np.cos(rod)) * size])
+
+
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e3])
+def test_loops_of_any_size_are_closed_to_a_part_of_it(size):
+    """A gap of 1e-10 m was 1e-4 of a linkage of 1 µm."""
+    model, state = slider_crank(size)
+    sim = lw.FullDynamics(model, state, integrator="rk4")
+    sim.step(1e-3, 500)
+    gaps = lw.loop_gaps(model, sim.state)
+    assert gaps.worst_gap < 1e-13 * size
+    assert gaps.worst_slip < 1e-12 * size * np.abs(sim.state.v[:2]).max()
