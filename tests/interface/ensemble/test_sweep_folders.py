@@ -186,16 +186,6 @@ def test_points_of_another_kind_are_refused(copy):
             lw.SweepTable(copy)
 
 
-def test_sweeps_of_earlier_versions_are_still_read(whole, copy):
-    about = json.loads((copy / PLAN).read_text())
-    for name in ("sum", "points_sum"):
-        del about[name]
-    (copy / PLAN).write_text(json.dumps({**about, "format_version": 1}))
-    lines = [json.loads(line) for line in (copy / JOURNAL).read_text().splitlines()]
-    (copy / JOURNAL).write_text("".join(json.dumps({k: v for k, v in o.items() if k != "sum"}) + "\n" for o in lines))
-    assert contents(copy) == contents(whole)
-
-
 def test_a_range_with_more_values_than_runs_are_possible():
     for words in ("x=1:2:1000000000", "x=1:2:" + "9" * 5000, "x=1:2:1000000000:log"):
         with pytest.raises(lw.LinkworkError, match="at most 10,000,000"):
