@@ -12,8 +12,13 @@ from linkwork.model.layout import ARMATURE, DAMPING, DOF, HELICAL, STIFFNESS, V
 from linkwork.model.rows import BODY, TREE
 
 
-class Body(Rows, tree=TREE, body=BODY, work={"X": Pose, "V": Twist, "a": Twist, "f": Wrench}):
-    """A body and its joint, with what the sweeps leave behind."""
+class Body(
+    Rows,
+    tree=TREE,
+    body=BODY,
+    work={"X": Pose, "V": Twist, "a": Twist, "f": Wrench, "turning": float, "pushing": float},
+):
+    """A body and its joint, with what the sweeps leave behind. turning, pushing: sizes of moments and forces (`digits`)."""
 
 
 class Column(Rows, S={"S": Twist}):

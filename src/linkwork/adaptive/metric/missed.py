@@ -10,6 +10,7 @@ import numpy as np
 
 from linkwork.core.arrays import FloatArray, lazy_zeros
 from linkwork.dynamics.aba import BODY_WORK, DOF_WORK, SINGULAR, aba
+from linkwork.dynamics.rnea import BODY_WORK as RNEA_BODY_WORK
 from linkwork.dynamics.rnea import rnea
 from linkwork.model.layout import DAMPING, STIFFNESS
 from linkwork.model.model import Model
@@ -27,7 +28,7 @@ def missed_accelerations(
     """
     n, nv = model.n_bodies, model.nv
     work, needed = lazy_zeros(n, BODY_WORK), np.zeros(nv)
-    rnea(*model.arrays, state.q, state.v, qdd, wrenches, work, np.zeros((nv, 6)), needed)
+    rnea(*model.arrays, state.q, state.v, qdd, wrenches, np.empty((n, RNEA_BODY_WORK)), np.zeros((nv, 6)), needed)
     loose = model.arrays.dof.copy()
     loose[:, [STIFFNESS, DAMPING]] = 0.0
     tables = (*model.arrays[:3], loose, model.arrays.rest, np.zeros(3))
