@@ -35,8 +35,9 @@ def row_matrix(table):
         for d in range(s.tree[i, V], s.tree[i, V] + s.tree[i, DOF]):
             x.on_joints[d, :] = 0.0
     for k in range(x.ends.shape[0]):
-        for r in range(x.first_row[k], x.first_row[k + 1]):
-            push_loop_row(s, x, k, r)
+        if x.ends[k, 0] != x.ends[k, 1]:  # a loop inside one rigid group responds to nothing, rounding left out
+            for r in range(x.first_row[k], x.first_row[k + 1]):
+                push_loop_row(s, x, k, r)
     clear_coupling_efforts(x)  # those of the last solution
     for k in range(x.offset.shape[0]):
         for e in range(x.coupled_first[k], x.coupled_first[k + 1]):

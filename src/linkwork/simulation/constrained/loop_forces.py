@@ -11,7 +11,7 @@ import math
 from linkwork.core.jit import inlined, kernel, routine
 from linkwork.dynamics.aba import ACCELERATION, P_, S_D, TWIST
 from linkwork.loops.forces import CONTRADICTION, contradiction, factor_rows, solve_rows
-from linkwork.loops.frames import L_GAP, constraint_row, relate_all_frames
+from linkwork.loops.frames import constraint_row, relate_all_frames
 from linkwork.model.kernels.joint_kernels import helical_twist
 from linkwork.model.layout import DOF, HELICAL, KIND, PARENT, V
 from linkwork.simulation.constrained.constraints import constraints_of
@@ -106,7 +106,7 @@ def force_loops_by(table, factors):
     x = constraints_of(table)
     if s.counts[LOADS] == 0:
         world_poses_root_to_leaf(table)
-    if not loop_rows(table) or not widest_gap(x, longest_link(s, x)) <= STAGE_GAP:
+    if not loop_rows(table) or not widest(x.gap) <= STAGE_GAP * max(1.0, longest_link(s, x)):
         return LOOPS_OPEN
     if factors:
         factor_here(table)
@@ -192,11 +192,13 @@ def close_from(table, span):
         length = longest_link(s, x)
         if not loop_rows(table):
             break
-        gap, fastest = widest_gap(x, length), longest_way(s, s.v, length)
-        least = ROUNDING * max(1.0, farthest_frame(s, x) / length)
-        if gap <= least and widest(x.slip) <= least * min(1.0, length) * fastest:
+        if not any_may_open(x):
             return OK
-        if not gap <= STAGE_GAP:
+        gap, fastest = widest(x.gap), longest_way(s, s.v, length)
+        least = ROUNDING * max(1.0, farthest_frame(s, x) / length)
+        if gap <= least * min(1.0, length) and widest(x.slip) <= least * min(1.0, length) * fastest:
+            return OK
+        if not gap <= STAGE_GAP * max(1.0, length):
             break
         if not has_factors:
             if articulate(table, EXPLICIT, 0.0) >= 0:
@@ -223,6 +225,15 @@ def close_from(table, span):
     if done:
         energies(table)
     return OK if done else LOOPS_OPEN
+
+
+@inlined
+def any_may_open(x):
+    """Whether there is a coupling, or a loop that is not inside one rigid group."""
+    found = x.offset.shape[0] > 0
+    for k in range(x.ends.shape[0]):
+        found = found or x.ends[k, 0] != x.ends[k, 1]
+    return found
 
 
 @inlined
@@ -257,19 +268,6 @@ def longest_link(s, x):
                 p = load3(x.frames, k, 12 * side + 9)
                 most = max(most, dot3(p, p))
     return math.sqrt(most) if most > 0.0 else 1.0
-
-
-@inlined
-def widest_gap(x, length):
-    most = 0.0
-    for k in range(x.ends.shape[0]):
-        for e in range(6):
-            gap = abs(x.loop[k, L_GAP + e]) / (length if e >= 3 else 1.0)
-            most = gap if most == most and not gap <= most else most  # NaN stays NaN
-    for r in range(x.row.shape[0], x.gap.shape[0]):
-        gap = abs(x.gap[r])
-        most = gap if most == most and not gap <= most else most
-    return most
 
 
 @inlined
