@@ -129,7 +129,7 @@ print({op: len(after[1][op]) - len(before[1][op]) for op in before[1]})
 from linkwork.spatial.simd import v8
 found = cpu_target.typing_context.resolve_value_type(operator.mul).templates
 ours = [t for t in found if t.__name__ == "mul_CallableTemplate"][-1]
-values = [t for t in found if t.__name__ == "mul"][-1]
+values = [t for t in found if t.__mro__[1].__name__ == "mul"][-1]
 context = cpu_target.typing_context
 def answer(a, b, ours=ours):
     return ours(context).apply((a, b), {})
