@@ -101,6 +101,22 @@ def test_trees_of_all_joints_come_back(tree):
     assert_same_dynamics(written_and_read(tree), tree)
 
 
+def test_friction_of_shapes_comes_back():
+    """By a number, by direction, and not given."""
+    linkage = lw.library.chain(joints=2)
+    inertia, directed = (
+        lw.Inertia.sphere(1.0, 0.1),
+        lw.Friction(0.3, sideways=0.9, axis=(0, 1, 0), law="hu", patch=0.01),
+    )
+    for k, friction in enumerate((None, 0.4, directed)):
+        linkage.add_body(f"ball_{k}", "world", lw.Free(), inertia=inertia, shapes=[lw.Sphere(0.1, friction=friction)])
+    linkage.add_obstacle("floor", lw.Plane(friction=directed))
+    model = linkage.compile()
+    again = written_and_read(model)
+    assert again.shapes == model.shapes
+    assert again.obstacles == model.obstacles
+
+
 def test_rerooted_models_come_back(make_tree):
     model = make_tree(seed=3, bodies=12, kinds=("revolute", "spherical", "universal", "compound"))
     state = model.random_state(1)

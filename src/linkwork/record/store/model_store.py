@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import asdict, fields
 from functools import cache
 from typing import Any
 
@@ -21,6 +21,7 @@ from linkwork.model import joints as joint_kinds
 from linkwork.model import shapes as shape_kinds
 from linkwork.model.actuators import Actuator
 from linkwork.model.couplings import Coupling
+from linkwork.model.friction import Friction
 from linkwork.model.joint_base import OPTIONS, Joint, Screw3
 from linkwork.model.loops import LoopClosure
 from linkwork.model.model import Frame, Model, ModelArrays
@@ -243,7 +244,9 @@ def _shape_fields(shape: Shape) -> dict[str, Any]:
     kind = type(shape)
     if SHAPE_KINDS.get(kind.__name__) is not kind:
         raise FormatError(f"a recording cannot hold a shape of kind {kind.__name__}.")
-    return {**_named(shape), "kind": kind.__name__, "placement": _pose_numbers(shape.placement)}
+    given = shape.friction
+    friction = asdict(given) if isinstance(given, Friction) else given
+    return {**_named(shape), "kind": kind.__name__, "placement": _pose_numbers(shape.placement), "friction": friction}
 
 
 def _shape(item: dict[str, Any]) -> Shape:
@@ -251,5 +254,5 @@ def _shape(item: dict[str, Any]) -> Shape:
     shape = kind.__new__(kind)
     for name in _field_names(kind):
         value = _pose(item["placement"]) if name == "placement" else _tuples(item[name])
-        object.__setattr__(shape, name, value)
+        object.__setattr__(shape, name, Friction(**_values(value)) if isinstance(value, dict) else value)
     return shape
