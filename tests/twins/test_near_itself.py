@@ -38,14 +38,14 @@ def tree_of_solids(seed, bodies=14):
 
 
 def distances(sim, state):
-    """Of all pairs of bodies that may touch, one by one; those that a joint connects or that are ignored do not count."""
+    """Of all pairs of bodies that may touch, one by one; not of those that a joint connects or that overlap by design."""
     model, names = sim.model, sim.model.body_names
-    ignored = {frozenset(pair) for pair in (*sim.view.contact.contact.ignore, *model.ignore_contact)}
+    overlap = {(int(a), int(b)) for a, b in sim.view.contact.left_out}
     found = {}
     for b in range(model.n_bodies):
         for a in range(b):
             joined = model.parent[a] == b or model.parent[b] == a
-            if not joined and frozenset((names[a], names[b])) not in ignored:
+            if not joined and (a, b) not in overlap:
                 found[a, b] = lw.closest(model, state, names[a], names[b]).distance
     return found
 
