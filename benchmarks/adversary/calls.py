@@ -155,7 +155,7 @@ add("follow", with_state(state_of_chain, curve=lambda: np.array([(0.0, 0.0, -1.0
 for _name in ("vjp", "jvp", "jacobians"):
     add(_name, with_state(state_of_chain, function=lambda: lw.forward_dynamics))
 for _name in ("linearize", "run_with_gradients"):
-    add(_name, given(sim=full, h=1e-3, **({"steps": 2} if _name == "run_with_gradients" else {})))
+    add(_name, given(sim=full, h=1e-3, **({"n": 2} if _name == "run_with_gradients" else {})))
 add("Target", given(point=(0.0, 0.0, 1.0)))
 add("inverse_dynamics", with_state(state_of_humanoid, acceleration=lambda: np.zeros(humanoid().nv)))
 add("body_jacobian", with_state(state_of_humanoid, body=3))
@@ -213,7 +213,7 @@ for _simulation in (full, adaptive, quasi, lambda: lw.Loads(chain())):
     add_method("reset", _subject)
     add_method("step", _subject, h=1e-9)
     add_method("advance", _subject, h=1e-9)
-    add_method("run", _subject, h=1e-9, steps=1)
+    add_method("run", _subject, h=1e-9, n=1)
     add_method("restore", _subject, checkpoint=lambda: full().checkpoint())
 for _name in ("pin_active", "pin_inactive", "unpin"):
     add_method(_name, adaptive, joint=joint_name)

@@ -76,8 +76,10 @@ def test_closed_regions_in_adaptive_dynamics():
 
 def test_what_is_refused():
     molecule = proteins.strand()
-    with pytest.raises(ModelError, match="have no torsion"):
+    with pytest.raises(ModelError, match=r"no atom .* fits residues=\(100, 120\); .*residues 1 to 20"):
         molecule.flexible((100, 120))
     other = lw.molecules.peptide("AAA")
+    with pytest.raises(ModelError, match="have no torsion"):
+        other.flexible(0)  # the cap in front
     with pytest.raises(StateError, match="same molecule"):
         molecule.field().on(other)

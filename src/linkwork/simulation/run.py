@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from linkwork.core.checks import flag, integer, positive
+from linkwork.core.messages.names import did_you_mean_or_list
 from linkwork.errors import StateError
 from linkwork.record.recorder import Recorder
 from linkwork.simulation.protocol import Callback, RunReport, Sensing, Simulation
@@ -21,6 +23,7 @@ def run_simulation(
     sim: Simulation,
     h: float,
     steps: int,
+    /,
     *,
     record: str | Path | Recorder | None = None,
     every: int = 0,
@@ -37,6 +40,7 @@ def run_simulation(
     """
     h, steps = positive(h, "h"), integer(steps, 1, "the number of steps")
     every = integer(every, 0, "every")
+    _refuse_unknown(options)
     how = RunOptions(**options)
     how.refuse_strange(sim)
     recorder = record if record is None or isinstance(record, Recorder) else Recorder(record, every=every, force=force)
@@ -49,6 +53,14 @@ def run_simulation(
         if recorder is not None:
             _begin(sim, recorder, run, how.closes(record), how.sensors)
         return Loop(sim, run, recorder, how).go(how.closes(record), interrupted)
+
+
+def _refuse_unknown(options: dict[str, Any]) -> None:
+    """Refuses options that runs do not have, and says which they have."""
+    known = [field.name for field in fields(RunOptions)]
+    for name in options.keys() - set(known):
+        known = ["h", "n", "record", "every", "on_step_every", "force", "gradients", *known]
+        raise StateError(f"a run has no option '{name}'{did_you_mean_or_list(name, known, len(known), cutoff=0.7)}")
 
 
 def _begin(

@@ -95,6 +95,18 @@ def test_options_that_are_elsewhere(arm, kind):
         kind(model, model.neutral(), integratr="rk4")
 
 
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [("steps", "there are h, n, record"), ("recrod", "did you mean 'record'"), ("sim", "there are h, n")],
+)
+def test_options_that_runs_do_not_have(arm, option, words):
+    model = arm.compile()
+    sim = lw.FullDynamics(model, model.neutral())
+    with pytest.raises(lw.StateError, match=f"run has no option '{option}'; {words}"):
+        sim.run(1e-3, 2, **{option: 2})
+    assert sim.steps_done == 0
+
+
 @pytest.mark.parametrize("rows", [(3,), (2, 3), (2,)])
 def test_an_array_for_a_state(arm, rows):
     """Two rows, and two numbers, look like q and v."""

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from linkwork.dynamics.api import ALGORITHMS
 
 BOX = lw.Inertia.box(1.0, (0.3, 0.1, 0.1)).at(lw.Pose((0.15, 0, 0)))
 Z = lw.Revolute((0, 0, 1))
@@ -148,12 +149,43 @@ def test_a_model_with_loops_says_so_and_pickles(model):
 # -------------------------------------------------------------------------------------------------------------- dynamics
 
 
-def test_algorithms_for_trees_do_not_cut_loops_in_silence(model, state):
-    for ask in (
-        lambda: lw.forward_dynamics(model, state),
-        lambda: lw.hybrid_dynamics(model, state, {"left_upper": 1.0}),
-    ):
-        with pytest.raises(lw.StateError, match=r"has a loop.*constrained_dynamics.*without_loops"):
+@pytest.mark.parametrize("algorithm", sorted(ALGORITHMS.keys() - {"gpu"}))
+@pytest.mark.parametrize("seed", range(3))
+def test_every_algorithm_keeps_loops_closed(model, state, algorithm, seed):
+    """As `constrained_dynamics`, and by the equations of motion with multipliers: gaps and efforts by differences."""
+    rng = np.random.default_rng(seed)
+    state = lw.close_loops(model, lw.State(state.q, rng.standard_normal(4)))
+    effort, wrenches = rng.standard_normal(4), rng.standard_normal((4, 6))
+    found = lw.forward_dynamics(model, state, effort, wrenches, algorithm=algorithm)
+    assert found == pytest.approx(lw.constrained_dynamics(model, state, effort, wrenches).acceleration, rel=1e-10)
+    tree = model.without_loops
+    M = lw.mass_matrix(tree, state)
+    left = effort - lw.inverse_dynamics(tree, state, np.zeros(4), wrenches)
+
+    def gap(q):  # of the tips, in the plane of the arms
+        poses = lw.body_poses(tree, lw.State(q, np.zeros(4)))
+        a, b = (poses[tree.body(f"{side}_lower")] @ (*TIP.xyz, 1.0) for side in ("left", "right"))
+        return (a - b)[:2]
+
+    h = 1e-4
+    J = np.stack([(gap(state.q + h * e) - gap(state.q - h * e)) / (2 * h) for e in np.eye(4)], axis=1)
+    bend = (gap(state.q + h * state.v) - 2 * gap(state.q) + gap(state.q - h * state.v)) / h**2
+    whole = np.block([[M, J.T], [J, np.zeros((2, 2))]])
+    assert found == pytest.approx(np.linalg.solve(whole, np.concatenate([left, -bend]))[:4], rel=1e-5, abs=1e-5)
+
+
+def test_what_is_for_trees_does_not_cut_loops_in_silence(model, state):
+    hand, point = "left_lower", (0.5, 0.2, 0.0)
+    for name, ask in {
+        "hybrid_dynamics": lambda: lw.hybrid_dynamics(model, state, {"left_upper": 1.0}),
+        "Response": lambda: lw.Response(model, state),
+        "reach_velocity": lambda: lw.reach_velocity(model, state, {hand: point}),
+        "follow": lambda: lw.follow(model, state, [point, point], body=hand),
+        "reach_gradients": lambda: lw.reach_gradients(
+            model, lw.reach(model, state, {hand: point}), {hand: point}, np.zeros(4)
+        ),
+    }.items():
+        with pytest.raises(lw.StateError, match=f"{name} is for open trees.*has a loop.*model.without_loops"):
             ask()
     assert lw.forward_dynamics(model.without_loops, state).shape == (4,)
 
