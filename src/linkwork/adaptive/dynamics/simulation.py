@@ -380,8 +380,7 @@ class AdaptiveDynamics(Dynamics):
         self._region.joints_changed(joints)
 
     def _coordinates_of_joints(self) -> FloatArray:
-        self._region.collect()
-        return self._tree.run.q
+        return self._region.coordinates()
 
     def _parts_of_efforts(self) -> FloatArray:
         return self._region.efforts()

@@ -10,14 +10,14 @@ from linkwork.adaptive import workspace as ws
 from linkwork.adaptive.adaptive_tree import AdaptiveTree
 from linkwork.adaptive.dynamics.reduced import gather
 from linkwork.adaptive.dynamics.reduced.group_forces import GroupForces
-from linkwork.adaptive.dynamics.reduced.reduced import FIRST_FORCE, GROUPS, HAS_WRENCHES, Reduced
+from linkwork.adaptive.dynamics.reduced.reduced import COORDINATES, FIRST_FORCE, GROUPS, HAS_WRENCHES, Reduced
 from linkwork.adaptive.dynamics.region import choice, region
 from linkwork.adaptive.dynamics.region.ahead import Ahead
 from linkwork.adaptive.dynamics.region.floor import ENTRIES as FLOOR_ENTRIES
 from linkwork.adaptive.dynamics.region.pins import Pins
 from linkwork.core.arrays import FloatArray, IntArray
 from linkwork.loops.system import constrained_bodies
-from linkwork.model.layout import DOF, FREE, KIND, PARENT, V
+from linkwork.model.layout import DOF, FREE, KIND, PARENT, Q, V
 from linkwork.model.model import Model
 from linkwork.simulation import moving as mv
 from linkwork.simulation.loading.loads import LoadTable
@@ -237,6 +237,15 @@ class ActiveRegion:
         """State and accelerations of the linkage that moves are written to those of the model."""
         self.complete_update()
         region.collect(self.tree.table, self.moving.table)
+
+    def coordinates(self) -> FloatArray:
+        """Coordinates of all joints now, (nq,): a copy. An update whose bound waits is left to wait."""
+        moving, tree, q = self.moving.arrays, self.model.arrays.tree, self.tree.run.q.copy()
+        groups, count = self.reduced.counts[[GROUPS, COORDINATES]].tolist()
+        first = moving.tree[:groups, Q]  # coordinates of groups follow each other
+        shift = tree[self.reduced.joint[:groups], Q] - first
+        q[np.repeat(shift, np.diff(first, append=count)) + np.arange(count)] = moving.q[:count]
+        return q
 
     def keep_present_momentum(self) -> None:
         """Takes the present momentum of floating trees as what is to be kept from now on."""
