@@ -55,11 +55,17 @@ def error(model, ours, truth, measure, weights=1.0):
 
 
 class Truth:
-    """Accelerations by two references. Their difference cannot be decided."""
+    """Accelerations by two references. Their difference cannot be decided.
+
+    The dense form alone rounds by the condition of the mass matrix: 1e-13 for 80 joints, where the bound of a solve of all
+    joints is 1e-14. What it misses of the efforts is solved for once more; then it is within 1e-15 of extended precision.
+    """
 
     def __init__(self, model, state, wrenches=None, effort=None):
         self.model = model
-        self.dense = lw.forward_dynamics(model, state, effort, wrenches, algorithm="dense")
+        dense = lw.forward_dynamics(model, state, effort, wrenches, algorithm="dense")
+        missed = (0.0 if effort is None else effort) - lw.inverse_dynamics(model, state, dense, wrenches)
+        self.dense = dense + np.linalg.solve(lw.mass_matrix(model, state), missed)
         self.aba = lw.forward_dynamics(model, state, effort, wrenches)
 
     def allows(self, sim, report):
