@@ -1,4 +1,4 @@
-"""Puts the figures that pages quote (docs/claims.toml) to those of the benchmarks' own pages, on every page that quotes them.
+"""Puts figures that pages quote (docs/claims.toml) to those of the benchmarks' own pages, wherever they are quoted.
 
     python tools/refresh_claims.py
 
