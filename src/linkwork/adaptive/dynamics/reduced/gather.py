@@ -94,6 +94,7 @@ def gather_loops(table, plan, c, run, reduced):
     """Ends of loops on the groups of their bodies. A loop inside one group stays: its rows respond to nothing, and count as
     redundant."""
     x = constraints_of(table)
+    listed = x.constrained_bodies
     count = 0
     for k in range(x.ends.shape[0]):
         for side in range(2):
@@ -112,12 +113,13 @@ def gather_loops(table, plan, c, run, reduced):
             if group != WORLD:
                 number = count
                 for m in range(count):
-                    if x.constrained_bodies[m] == group:
+                    if listed[m] == group:
                         number = m
                 if number == count:
                     count += 1
                     set_rows(table, ROWS_OF_CONSTRAINED_BODIES, count)
-                    constraints_of(table).constrained_bodies[number] = group
+                    listed = constraints_of(table).constrained_bodies  # as long as it is now
+                    listed[number] = group
             x.end_body[k, side] = number
     set_rows(table, ROWS_OF_CONSTRAINED_BODIES, count)
 
