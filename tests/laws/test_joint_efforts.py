@@ -292,3 +292,81 @@ def test_motors_with_limits_of_speed_hold_light_links_still():
     assert np.abs(speeds).max() <= 0.143 * 1.05
     late = np.array(speeds[200:])
     assert not (np.sign(late[1:]) * np.sign(late[:-1]) < 0).any()
+
+
+def driven_chain():
+    """Hinges, with a ball among them after each third, and drives on two of them."""
+    linkage = lw.Linkage("driven")
+    for k in range(16):
+        joint = lw.Spherical() if k % 4 == 3 else lw.Revolute((k % 2, 1 - k % 2, 0))
+        inertia = lw.Inertia.box(1.0, (0.1, 0.1, 0.3))
+        linkage.add_body(
+            f"b{k}", f"b{k - 1}" if k else "world", joint, lw.Pose((0, 0, -0.3)), inertia, joint_name=f"j{k}"
+        )
+    linkage.actuators += (lw.Actuator("first", "j2", gear=2.0), lw.Actuator("second", "j9"))
+    return linkage.compile()
+
+
+@pytest.mark.parametrize("make", [lw.FullDynamics, lw.AdaptiveDynamics])
+def test_efforts_that_act_are_known_however_they_were_given(make, rng):
+    """And coordinates at their places are those of the state, moving or held."""
+    model = driven_chain()
+    sim = make(
+        model, model.neutral(), **({"max_active_joints": 5, "update_every": 3} if make is lw.AdaptiveDynamics else {})
+    )
+    drives, hinges = lw.Actuators(sim), sim.motors[[f"j{k}" for k in (0, 5, 10)]]
+    saved = []
+
+    def one():
+        joint = rng.choice(model.joint_names)
+        rows = model.v_slice(joint)
+        sim.set_effort(joint, rng.integers(0, 2) * rng.normal(size=rows.stop - rows.start))
+
+    def drive():
+        drives.control = rng.integers(0, 2, size=2)
+        drives.update()
+
+    ways = (
+        one,
+        drive,
+        lambda: sim.set_efforts(rng.integers(0, 2, size=model.nv) * rng.normal(size=model.nv)),
+        lambda: setattr(hinges, "effort", rng.integers(0, 2, size=3)),
+        lambda: setattr(sim.motors[["j4", "j5", "j6"]], "effort", rng.integers(0, 2, size=3)),
+        lambda: saved.append(sim.checkpoint()),
+        lambda: saved and sim.restore(saved[-1]),
+        lambda: sim.reset(clear=bool(rng.integers(0, 2))),
+    )
+    place, found = np.full(model.nv, -1), 0
+    for k, joint in enumerate(model.joint_names):
+        if k % 4 != 3:
+            place[model.v_slice(joint)] = np.arange(model.q_slice(joint).start, model.q_slice(joint).stop)
+    for _ in range(120):
+        ways[rng.choice(len(ways), p=(0.4, 0.2, 0.1, 0.1, 0.05, 0.05, 0.05, 0.05))]()
+        sim.step(H)
+        driven, efforts = sim.view.joints.driven, sim.view.joints.effort
+        acts = np.flatnonzero(efforts)
+        tell = acts[place[acts] >= 0]
+        np.testing.assert_array_equal(driven.place, place[tell])
+        np.testing.assert_array_equal(driven.effort, efforts[tell])
+        assert driven.are_all == (tell.size == acts.size)
+        np.testing.assert_array_equal(sim._coordinates_at(driven.place), sim.state.q[driven.place])
+        found += tell.size
+    assert found > 200
+
+
+@pytest.mark.parametrize("make", [lw.FullDynamics, lw.AdaptiveDynamics])
+def test_a_step_reads_the_coordinates_of_driven_joints_alone(make, monkeypatch):
+    """Once, for their work; none where a load acts, whose work nobody counts."""
+    model = driven_chain()
+    sim, read = make(model, model.neutral()), []
+    sim.set_effort("j4", 0.1)
+    sim.step(H)
+    coordinates_at = sim._coordinates_at
+    monkeypatch.setattr(sim, "_coordinates_at", lambda places: read.append(places.tolist()) or coordinates_at(places))
+    sim.step(H)
+    assert read == [[model.q_slice("j4").start]]
+    sim.apply_wrench("b5", force=(1.0, 0.0, 0.0))
+    sim.step(H)
+    read.clear()
+    sim.step(H)
+    assert read == []

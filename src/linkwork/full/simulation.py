@@ -347,8 +347,8 @@ class FullDynamics(Dynamics):
         counts[mv.MOTORS] = len(self._joints.motor_joints)
         counts[mv.LIMITED] = max(counts[mv.LIMITED], self._joints.has_friction)
 
-    def _coordinates_of_joints(self) -> FloatArray:
-        return self._moving.arrays.q
+    def _coordinates_at(self, places: IntArray) -> FloatArray:
+        return self._moving.arrays.q[places]
 
     def _parts_of_efforts(self) -> FloatArray:
         moving = self._moving.arrays

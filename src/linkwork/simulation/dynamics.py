@@ -19,7 +19,6 @@ from linkwork.dynamics.quantities.motion import Energy, Momentum
 from linkwork.dynamics.quantities.rod_forces import RodForces
 from linkwork.dynamics.quantities.wrench_efforts import efforts_of_wrenches
 from linkwork.errors import StateError
-from linkwork.model.layout import COMPOUND, DOF, HELICAL, KIND, Q, V
 from linkwork.model.model import Model
 from linkwork.model.state import State
 from linkwork.simulation.base import LinkageSimulation
@@ -28,6 +27,7 @@ from linkwork.simulation.energy import kinetic_and_potential
 from linkwork.simulation.integrators.names import AUTO, suitable_integrator
 from linkwork.simulation.loading.fields import Field
 from linkwork.simulation.momentum.momentum import total_momentum
+from linkwork.simulation.parts.joint_inputs import NOTHING_DRIVEN, Driven
 from linkwork.simulation.parts.moving_linkage import MovingLinkage, Stepping
 from linkwork.simulation.parts.part import Part
 from linkwork.simulation.reporting.along import along_now
@@ -194,19 +194,24 @@ class Dynamics(LinkageSimulation):
         """n steps of h [s] with a watch on the energy, which is returned."""
         if self._contact_state is not None:
             self._contact_state.clear_totals()
-        is_driven = bool(self._joints.effort.any())
-        if is_driven and self._energy_watch.steps != self.steps_done:
-            self._energy_watch.forget()  # work was done that nobody counted
-        if self._energy_watch.is_new:
+        watch = self._energy_watch
+        if not watch.is_new and watch.steps != self.steps_done and self._joints.driven.place.size:
+            watch.forget()  # work was done that nobody counted
+        if watch.is_new:
             self._watch_energy()
-        before = self._joints.work_function(self._coordinates_of_joints()) if is_driven else 0.0
+        driven = NOTHING_DRIVEN if watch.is_new or watch.has_warned else self._joints.driven
+        if watch.driven is not driven:
+            watch.driven, watch.idle = driven, self._work_function(driven) - watch.work
         self.advance(h, n)
-        if is_driven:
-            self._energy_watch.work += self._joints.work_function(self._coordinates_of_joints()) - before
-        self._energy_watch.steps = self.steps_done
+        watch.work = self._work_function(driven) - watch.idle
+        watch.steps = self.steps_done
         self._reported_energy = energy = self.energy
         self._watch_energy(energy)
         return energy
+
+    def _work_function(self, driven: Driven) -> float:
+        """Σ effort · coordinate now [J]: by its change, efforts that stay as they are have worked."""
+        return float(driven.effort @ self._coordinates_at(driven.place)) if driven.place.size else 0.0
 
     def _moment(self, energy: Energy | None = None) -> Moment:
         """Energy, by default of the last report, and the fastest joint now: for the report of a run."""
@@ -230,12 +235,8 @@ class Dynamics(LinkageSimulation):
         """Whether joints are so far beyond limits that act that steps push them back, against whatever holds them there."""
         if not self.limits:
             return False
-        tree = self.model.arrays.tree
-        tree = tree[np.isin(tree[:, KIND], (HELICAL, COMPOUND))]
-        count = tree[:, DOF]
-        place = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)  # of each freedom in its joint
-        rows = np.repeat(tree[:, V], count) + place
-        at = self._coordinates_of_joints()[np.repeat(tree[:, Q], count) + place]
+        rows = np.flatnonzero(self._joints.place >= 0)
+        at = self._coordinates_at(self._joints.place[rows])
         lower, upper = self.model.lower[rows] - BEYOND, self.model.upper[rows] + BEYOND
         return bool(((at < lower) | (at > upper)).any())
 

@@ -379,8 +379,8 @@ class AdaptiveDynamics(Dynamics):
     def _joints_changed(self, joints: IntArray) -> None:
         self._region.joints_changed(joints)
 
-    def _coordinates_of_joints(self) -> FloatArray:
-        return self._region.coordinates()
+    def _coordinates_at(self, places: IntArray) -> FloatArray:
+        return self._region.coordinates(places)
 
     def _parts_of_efforts(self) -> FloatArray:
         return self._region.efforts()

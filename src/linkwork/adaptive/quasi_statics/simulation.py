@@ -388,8 +388,8 @@ class QuasiStatics(LinkageSimulation):
         self._tree.joints_changed(joints)
         self._is_changed = True
 
-    def _coordinates_of_joints(self) -> FloatArray:
-        return self._tree.run.q
+    def _coordinates_at(self, places: IntArray) -> FloatArray:
+        return self._tree.run.q[places]
 
     def _parts_of_efforts(self) -> FloatArray:
         parts = self._tree.present_efforts()

@@ -223,7 +223,7 @@ class Actuators(Uncopied):
             if np.any(effort != self._given):
                 np.add.at(joints.effort, self._row, effort - self._given)
                 self._given = effort
-                joints.changed(np.unique(self._body))
+                joints.give_efforts(self._row, joints.effort[self._row], np.unique(self._body))
         for control, column in (("position", M_POSITION), ("velocity", M_VELOCITY)):
             which = self._is[control]
             if which.any():

@@ -57,8 +57,8 @@ class Loaded:
         """The efforts or motors of the joints that carry these bodies are others."""
         raise NotImplementedError
 
-    def _coordinates_of_joints(self) -> FloatArray:
-        """Present coordinates, shape (nq,)."""
+    def _coordinates_at(self, places: IntArray) -> FloatArray:
+        """Present coordinates at these places in q, shape (k,). Cost: O(k), and that of joints that move."""
         raise NotImplementedError
 
     # ---------------------------------------------------------------------------------------------------------------- loads

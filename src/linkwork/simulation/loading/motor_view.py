@@ -167,8 +167,7 @@ class Motors(TakesTurns):
 
     @effort.setter
     def effort(self, value: ArrayLike) -> None:
-        self._inputs.effort[self._rows] = self._numbers("effort", value)
-        self._inputs.changed(self._bodies)
+        self._inputs.give_efforts(self._rows, self._numbers("effort", value), self._bodies)
 
     def _get(self, what: str) -> FloatArray:
         return np.array(self._inputs.motor[self._rows, _COLUMNS[what]])
@@ -224,7 +223,7 @@ class Motors(TakesTurns):
         if fresh:
             new = Motors(self._sim, self._bodies[fresh])
             inputs.motor[new._rows] = 0.0
-            inputs.motor[new._rows, M_POSITION] = self._sim._coordinates_of_joints()[new._coordinates]
+            inputs.motor[new._rows, M_POSITION] = self._sim._coordinates_at(new._coordinates)
             inputs.motor_joints.update(new.joints)
         self._engaged = inputs.engaged_version
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +21,26 @@ class Listener(Protocol):
         """The efforts or motors of the joints that carry these bodies are others."""
 
 
+class Driven(NamedTuple):
+    """Efforts that act, whose work coordinates tell: by the change of Σ effort · coordinate, while they stay as they are.
+
+    effort (k,) [N·m or N]. place (k,): of their coordinates in q. are_all: whether no other efforts act.
+    """
+
+    effort: FloatArray
+    place: IntArray
+    are_all: bool
+
+
+NOTHING_DRIVEN = Driven(np.zeros(0), np.zeros(0, dtype=np.int64), True)
+
+
 class JointInputs:
     """Efforts and motors on the joints of a simulation.
 
     effort (nv,): as given [N·m or N]. motor (nv, 5): columns of `motor_law`. motor_joints: joints that have a motor.
     gains_version, engaged_version: count up where gains were set, and where motors were taken away.
+    place (nv,): of the coordinate whose rate a velocity is, in q; -1 where it is the rate of none.
     has_friction: whether any motor ever had dry friction, which is judged at the end of steps as limits of motors are.
     """
 
@@ -43,20 +58,29 @@ class JointInputs:
         plain = np.isin(tree[:, KIND], (HELICAL, COMPOUND))  # joints whose velocities are rates of their coordinates
         count = tree[:, DOF]
         place = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)  # of each freedom in its joint
-        rows, places = np.repeat(tree[:, V], count) + place, np.repeat(tree[:, Q], count) + place
-        are_plain = np.repeat(plain, count)
-        self._plain = rows[are_plain], places[are_plain]
-        self._turning = rows[~are_plain]
+        self.place = np.full(model.nv, -1)
+        self.place[np.repeat(tree[:, V], count) + place] = np.where(
+            np.repeat(plain, count), np.repeat(tree[:, Q], count) + place, -1
+        )
+        self._rows_driven = np.zeros(0, dtype=np.int64)  # as they were listed last,
+        self._rows_set: set[int] = set()  # and where efforts were set since
+        self._driven: Driven | None = None
 
     @property
     def could_work(self) -> bool:
         """Whether any motor may bring energy in, or an effort whose work coordinates do not tell."""
-        return bool(self.motor_joints) or bool(self.effort[self._turning].any())
+        return bool(self.motor_joints) or not self.driven.are_all
 
-    def work_function(self, q: FloatArray) -> float:
-        """Σ effort · coordinate [J] at q (nq,): by its change, efforts that stay as they are have worked."""
-        rows, places = self._plain
-        return float(self.effort[rows] @ q[places])
+    @property
+    def driven(self) -> Driven:
+        """The efforts that act. Cost: O(those) where some were set since it was asked last."""
+        if self._driven is None:
+            rows = np.union1d(self._rows_driven, np.array(list(self._rows_set), dtype=np.int64))
+            self._rows_driven = rows = rows[self.effort[rows] != 0.0]
+            self._rows_set.clear()
+            tell = self.place[rows] >= 0
+            self._driven = Driven(self.effort[rows[tell]], self.place[rows[tell]], bool(tell.all()))
+        return self._driven
 
     # ------------------------------------------------------------------------------------------------------------- changes
 
@@ -65,15 +89,27 @@ class JointInputs:
         self._listener._joints_changed(joints)
 
     def set_effort(self, joint: int, values: FloatArray) -> None:
-        self.effort[self.model.v_slice(joint)] = values
-        self.changed(np.array([joint], dtype=np.int64))
+        self.give_efforts(self.model.v_slice(joint), values, np.array([joint], dtype=np.int64))
+
+    def give_efforts(self, rows: slice | IntArray, values: FloatArray, joints: IntArray) -> None:
+        """Of these degrees of freedom, (k,), of the joints that carry these bodies."""
+        self.effort[rows] = values
+        self._rows_set.update(range(rows.start, rows.stop) if isinstance(rows, slice) else rows.tolist())
+        self._driven = None
+        self.changed(joints)
 
     def set_efforts(self, values: FloatArray) -> None:
         """Of all joints; those that stay as they are are left alone."""
         rows = np.flatnonzero(self.effort != values)
         if rows.size:
             self.effort[rows] = values[rows]
+            self._find_driven()
             self.changed(self.joints_of(rows))
+
+    def _find_driven(self) -> None:
+        """Among all joints."""
+        self._rows_driven, self._driven = np.flatnonzero(self.effort), None
+        self._rows_set.clear()
 
     def set_motor(self, joint: str, values: FloatArray) -> bool:
         """values: (d, 5); friction stays. Returns whether gains are others than before."""
@@ -127,6 +163,7 @@ class JointInputs:
 
     def restore(self, saved: Saved) -> None:
         write({"effort": self.effort, "motor": self.motor}, saved)
+        self._find_driven()
         self.motor_joints = {self.model.joint_names[i] for i in saved["driven"].tolist()}
         self.engaged_version += 1
         self.gains_version += 1

@@ -6,6 +6,7 @@ import math
 
 from linkwork.core.messages.warning import warn_user
 from linkwork.core.units import unit
+from linkwork.simulation.parts.joint_inputs import NOTHING_DRIVEN
 
 LARGEST_GAIN = 0.05  # part of the largest kinetic energy so far that the total may rise above its start
 ROUNDING = 1e-9  # part of the energies met that sums over many bodies may lose: not a gain
@@ -14,7 +15,8 @@ ROUNDING = 1e-9  # part of the energies met that sums over many bodies may lose:
 class EnergyWatch:
     """Compares the energy of a simulation with where it began, and with the work that is known of what acts.
 
-    work: of efforts on joints since the beginning [J]. steps: those made when it was counted last.
+    work: of efforts on joints since the beginning [J]. steps: those made when it was counted last. driven: efforts that
+    it is counted of, which stay as they are. idle: their work function [J] where they would have done no work.
     """
 
     def __init__(self) -> None:
@@ -28,7 +30,8 @@ class EnergyWatch:
 
     def forget(self) -> None:
         """Begins anew: energy may have come in."""
-        self.start, self.largest_kinetic, self.largest_sum, self.work = math.nan, 0.0, 0.0, 0.0
+        self.start, self.largest_kinetic, self.largest_sum = math.nan, 0.0, 0.0
+        self.work, self.idle, self.driven = 0.0, 0.0, NOTHING_DRIVEN
 
     def check(self, kinetic: float, total: float, known: float = 0.0) -> float:
         """kinetic, total: energy now [J]. How far it is above the start, the work and what else is known, if too far; once,

@@ -10,7 +10,7 @@ from linkwork.adaptive import workspace as ws
 from linkwork.adaptive.adaptive_tree import AdaptiveTree
 from linkwork.adaptive.dynamics.reduced import gather
 from linkwork.adaptive.dynamics.reduced.group_forces import GroupForces
-from linkwork.adaptive.dynamics.reduced.reduced import COORDINATES, FIRST_FORCE, GROUPS, HAS_WRENCHES, Reduced
+from linkwork.adaptive.dynamics.reduced.reduced import FIRST_FORCE, GROUPS, HAS_WRENCHES, Reduced
 from linkwork.adaptive.dynamics.region import choice, region
 from linkwork.adaptive.dynamics.region.ahead import Ahead
 from linkwork.adaptive.dynamics.region.floor import ENTRIES as FLOOR_ENTRIES
@@ -57,6 +57,8 @@ class ActiveRegion:
         self.forces, self._loads, self._joints, self._fail = forces, loads, joints, fail
         self._after_update = after_update
         self.pins = Pins(self.model, tree)
+        coordinates = np.diff(self.model.arrays.tree[:, Q], append=self.model.nq)
+        self._body_of_coordinate = np.repeat(np.arange(coordinates.size), coordinates)
         self.updates = 0
         self.floor = np.zeros(FLOOR_ENTRIES)  # what rounding may have done at the last update: see `floor`
         self._changes_are_few = False  # since the last renewal: efforts, motors and the world's loads, and nothing else
@@ -238,13 +240,14 @@ class ActiveRegion:
         self.complete_update()
         region.collect(self.tree.table, self.moving.table)
 
-    def coordinates(self) -> FloatArray:
-        """Coordinates of all joints now, (nq,): a copy. An update whose bound waits is left to wait."""
-        moving, tree, q = self.moving.arrays, self.model.arrays.tree, self.tree.run.q.copy()
-        groups, count = self.reduced.counts[[GROUPS, COORDINATES]].tolist()
-        first = moving.tree[:groups, Q]  # coordinates of groups follow each other
-        shift = tree[self.reduced.joint[:groups], Q] - first
-        q[np.repeat(shift, np.diff(first, append=count)) + np.arange(count)] = moving.q[:count]
+    def coordinates(self, places: IntArray) -> FloatArray:
+        """Coordinates now at these places in q, (k,). An update whose bound waits is left to wait. O(k)."""
+        moving, tree, q = self.moving.arrays, self.model.arrays.tree, self.tree.run.q[places]
+        body = self._body_of_coordinate[places]
+        group = self.reduced.number[body]
+        moves = (group < self.reduced.counts.item(GROUPS)) & (self.reduced.joint[group] == body)
+        body, group = body[moves], group[moves]
+        q[moves] = moving.q[places[moves] + (moving.tree[group, Q] - tree[body, Q])]
         return q
 
     def keep_present_momentum(self) -> None:
