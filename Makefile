@@ -8,7 +8,13 @@ DEMO_READY := $(VENV)/demo_ready
 INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-compile
 WORKERS ?= 2
 
-.PHONY: demo test bench docs lint kernels clean
+# Laws and borders on small trees, for the time between two thoughts; kernels whose code changed compile again.
+QUICK := $(addprefix tests/laws/test_, $(addsuffix .py, algebra joints dynamics dca virtual_work reroot loops couplings spatial \
+	inertias regions quasi_statics quasi_static_limits adaptive_loops variational full_dynamics single_contact joint_efforts \
+	derivatives reactions quantities sensors units settling reaching water haptics checkpoint)) \
+	tests/closed_form/test_loops.py tests/interface/core/test_easy_mistakes.py tests/interface/model/test_rods.py
+
+.PHONY: demo test quick bench docs lint kernels clean
 
 demo: $(DEMO_READY)
 	@echo "the demo:"
@@ -19,6 +25,11 @@ demo: $(DEMO_READY)
 test: $(READY)
 	$(MAKE) --no-print-directory --jobs=2 lint kernels
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations=40
+
+quick: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(QUICK)
 
 # Every kernel, once and before the tests: else each worker compiles what it needs, often the same at the same time.
 kernels: $(READY)
