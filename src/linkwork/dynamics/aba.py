@@ -56,9 +56,11 @@ class External(Rows, wrenches={"F": Wrench}):
 
 
 # The same columns by number.
-R_, P_, TWIST, BIAS, IA, IB, IC, PA = 0, 9, 12, 18, 24, 30, 39, 45
-U_, DINV, U_SMALL, LOSS, ACCELERATION = 51, 57, 58, 59, 24
-S_D, U_D, D_D, EFFORT_D = 0, 6, 12, 18
+R_, P_ = 0, 9
+TWIST, BIAS, IA, PA = (Body.place[name][1].start for name in "VcIp")
+IB, IC = IA + 6, IA + 15
+U_, DINV, U_SMALL, LOSS, ACCELERATION = (Body.place[name][1].start for name in ("U", "D", "u", "loss", "a"))
+S_D, U_D, D_D, EFFORT_D = (Freedom.place[name][1].start for name in "SUDu")
 BODY_WORK, DOF_WORK = Body.width["work"], Freedom.width["work"]
 
 OK, SINGULAR, POOR = 0, 1, 2

@@ -20,7 +20,7 @@ from linkwork.assembly.plan import assemble_model
 from linkwork.core.arrays import FloatArray
 from linkwork.core.jit import inlined, kernel
 from linkwork.dynamics.remembered import remembered
-from linkwork.dynamics.rnea import ACCELERATION, BODY_WORK, P_, TWIST, WRENCH, rnea
+from linkwork.dynamics.rnea import ACCELERATION, BODY_WORK, P_, TWIST, WRENCH, Body, rnea
 from linkwork.errors import LinkworkWarning, StateError
 from linkwork.model import layout
 from linkwork.model.kernels.joint_kernels import helical_twist
@@ -40,7 +40,7 @@ NEARLY_POINT = 1e-5
 UNEQUAL = 1e6
 HEAVY_ROTOR = 10.0
 MANY_ROTORS = 12
-TURNING, PUSHING = 30, 31  # columns of the workspace of `rnea` that it leaves free: sizes of moment and force
+TURNING, PUSHING = (Body.place[name][1].start for name in ("turning", "pushing"))  # columns of the workspace of `rnea`
 
 
 def is_delicate(model: Model, merges_welds: bool = False) -> bool:

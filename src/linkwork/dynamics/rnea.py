@@ -29,7 +29,8 @@ class External(Rows, wrenches={"F": Wrench}):
     """A wrench on each body."""
 
 
-R_, P_, TWIST, ACCELERATION, WRENCH = 0, 9, 12, 18, 24  # the same columns by number
+R_, P_ = 0, 9  # the same columns by number
+TWIST, ACCELERATION, WRENCH = (Body.place[name][1].start for name in "Vaf")
 BODY_WORK = Body.width["work"]
 
 

@@ -4,4 +4,3 @@ from linkwork.algebra.spatial import Inertia, Pose, Screw
 
 TREE = {"parent": int, "kind": int, "q": int, "v": int, "freedoms": int, "first_screw": int}
 BODY = {"rest": Pose, "inertia": Inertia, "screw": Screw, "_": float}
-FREEDOM = {"damping": float, "stiffness": float, "armature": float, "__": float}
